@@ -10,7 +10,8 @@ export interface GeneralChatHandle extends GeneralChatState {
   unqueue: (index: number) => string | undefined;
   loadEarlier: () => Promise<void>;
   cancel: () => Promise<void>;
-  approve: (confirmationId: string) => Promise<void>;
+  /** `input`: other arguments than were asked about, all of them, where the tool lets a person change them. */
+  approve: (confirmationId: string, input?: unknown) => Promise<void>;
   deny: (confirmationId: string, reason?: string) => Promise<void>;
   runAction: (action: SuggestedAction) => Promise<void>;
 }
@@ -34,7 +35,7 @@ export function useGeneralChat(options: GeneralChatOptions = {}): GeneralChatHan
     unqueue: (index) => chat.unqueue(index),
     loadEarlier: () => chat.loadEarlier(),
     cancel: () => chat.cancel(),
-    approve: (id) => chat.decide(id, true),
+    approve: (id, input) => chat.decide(id, true, undefined, input),
     deny: (id, reason) => chat.decide(id, false, reason),
     runAction: (action) => chat.runAction(action),
   };

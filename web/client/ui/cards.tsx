@@ -18,6 +18,8 @@ export interface ApprovalCardProps extends Look {
   approval: GeneralApproval;
   /** The person's answer: `chat.approve` or `chat.deny`. What it throws is shown on the card. */
   onDecide: (confirmed: boolean, reason?: string) => Promise<unknown> | void;
+  /** A yes with other arguments (all of them): `chat.approve(id, input)`. Without it nothing can be changed on the card. */
+  onEdit?: (input: unknown) => Promise<unknown> | void;
   /** False where somebody else decides: the card has no buttons then. */
   mayDecide?: boolean;
   /** Where the server is: it says the product's colour and its languages. */
@@ -32,6 +34,7 @@ export interface ApprovalCardProps extends Look {
 export function ApprovalCard({
   approval,
   onDecide,
+  onEdit,
   mayDecide = true,
   base,
   tool,
@@ -46,15 +49,16 @@ export function ApprovalCard({
       ...alone,
       mayDecide,
       tool: () => tool,
-      decide: (_, confirmed, reason) => {
+      edits: onEdit !== undefined,
+      decide: (_, confirmed, { reason, input } = {}) => {
         setMine({ sending: confirmed ? 'approve' : 'deny' });
-        Promise.resolve(onDecide(confirmed, reason)).then(
+        Promise.resolve(onEdit && input !== undefined ? onEdit(input) : onDecide(confirmed, reason)).then(
           () => setMine({}),
           (e: unknown) => setMine({ error: e instanceof Error ? e.message : t.failed }),
         );
       },
     }),
-    [mayDecide, tool, onDecide],
+    [mayDecide, tool, onDecide, onEdit],
   );
   const { error } = approval;
   const call = callOf(approval);

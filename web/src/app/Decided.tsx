@@ -2,6 +2,7 @@
 import { useCallback, useEffect, useState } from 'react';
 import { Arguments, Revealed, Sentence } from '../chat/Arguments';
 import { useChat } from '../chat/context';
+import { ChangedArguments } from '../chat/EditFields';
 import { Icon, type IconName } from '../chat/icons';
 import { fullTime, humanName, wayOf } from '../chat/words';
 import type { ApprovalRecord } from '../protocol';
@@ -79,6 +80,7 @@ export const outcomeSign: Record<string, IconName> = {
   expired: 'hourglass',
   cancelled: 'stop',
   unknown: 'question',
+  replaced: 'edit',
 };
 
 /** "Approved by ada, in the chat", "Nobody answered in time". */
@@ -88,8 +90,8 @@ export function verdictOf(record: ApprovalRecord, name: (who: string) => string 
   return [who ? t.by(verdict, who === 'you' ? t.you : who) : verdict, ...(record.decided_via ? [wayOf(record.decided_via)] : [])].reduce(t.joined);
 }
 
-function verdictWord(status: string): 'approved' | 'denied' | 'expired' | 'cancelled' {
-  return status === 'denied' || status === 'expired' || status === 'cancelled' ? status : 'approved';
+function verdictWord(status: string): 'approved' | 'denied' | 'expired' | 'cancelled' | 'replaced' {
+  return status === 'denied' || status === 'expired' || status === 'cancelled' || status === 'replaced' ? status : 'approved';
 }
 
 function DecidedLine({ record }: { record: ApprovalRecord }) {
@@ -122,7 +124,8 @@ function DecidedLine({ record }: { record: ApprovalRecord }) {
         <div className="inbox-open">
           {record.reason && <p className="meta">{t.reasonWas(record.reason)}</p>}
           {settled && <p className="meta">{t.settledBy(chat.name(record.settled_by!) === 'you' ? t.you : record.settled_by!)}</p>}
-          <Arguments input={record.input} />
+          {record.replaces && <p className="meta">{t.changedFirst(chat.name(record.replaces.by) === 'you' ? t.you : record.replaces.by)}</p>}
+          {record.replaces ? <ChangedArguments input={record.input} was={record.replaces.input} /> : <Arguments input={record.input} />}
           <p className="meta">
             <code>{record.tool}</code>
           </p>

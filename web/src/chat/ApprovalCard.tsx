@@ -5,13 +5,14 @@
  * appears is not taken: it was meant for what stood there before.
  */
 import { useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode, type RefObject } from 'react';
-import type { Call, GrantWish } from '../protocol';
+import type { AnswerTerms, Call, GrantWish } from '../protocol';
 import type { ToolInfo } from '../transport/api';
 import { useLeaveFocus } from './ApprovalRecord';
 import { Arguments, Revealed, Sentence } from './Arguments';
 import { BallotLine, mayAnswer, NotMine } from './Ballot';
 import { connectLink } from './connect';
 import { useChat, useNow } from './context';
+import { ChangedArguments, EditFields, useEdit } from './EditFields';
 import { firstWish, GrantOfferBox } from './GrantOffer';
 import { Icon, toolIcon } from './icons';
 import { fullTime, humanName, left } from './words';
@@ -53,13 +54,18 @@ export function ApprovalCard({ call, docked = false, from, forWhom = t.you }: Pr
   const mine = mayAnswer(approval, chat.mayDecide);
   const [wish, setWish] = useState<GrantWish | null>(null);
   const connect = connectLink(askOf(call), call.name, location.pathname);
+  const edit = useEdit(call, mine && !connect);
   const decide = (confirmed: boolean) => {
-    if (!armed || busy || !mine) return;
-    if (confirmed && wish) chat.decide(approval.id, true, undefined, wish);
-    else chat.decide(approval.id, confirmed, confirmed ? undefined : reason.trim() || undefined);
+    if (!armed || busy || !mine || (confirmed && !edit.attempt())) return;
+    chat.decide(approval.id, confirmed, termsOf(confirmed, reason.trim(), wish, edit.input));
+  };
+  const startEdit = () => {
+    setWish(null);
+    edit.setTexts({});
+    requestAnimationFrame(() => card.current?.querySelector<HTMLElement>('.editing :is(input, select, textarea)')?.focus());
   };
   const keys = (e: KeyboardEvent) => {
-    if (!e.altKey || busy || asksReason) return; // there Alt types letters
+    if (!e.altKey || busy || asksReason || edit.texts) return; // there Alt types letters
     if (e.code === 'KeyA' && !connect) decide(true);
     else if (e.code === 'KeyD') decide(false);
     else return;
@@ -85,7 +91,19 @@ export function ApprovalCard({ call, docked = false, from, forWhom = t.you }: Pr
           <Sentence text={askOf(call)} input={call.input} />
         </span>
       </h3>
-      <Arguments input={call.input} />
+      {edit.texts ? (
+        <EditFields
+          input={call.input}
+          fields={edit.fields}
+          texts={edit.texts}
+          errors={edit.errors}
+          onText={(pointer, text) => edit.setTexts({ ...edit.texts, [pointer]: text })}
+        />
+      ) : approval.instead ? (
+        <Instead input={call.input} {...approval.instead} />
+      ) : (
+        <Arguments input={call.input} />
+      )}
       <p className="ask-meta">
         <Icon name={toolIcon(call.name)} size={16} />
         <code>
@@ -95,7 +113,7 @@ export function ApprovalCard({ call, docked = false, from, forWhom = t.you }: Pr
         {approval.risk && <RiskMark risk={approval.risk} />}
         {approval.expiresAt && <Countdown until={approval.expiresAt} />}
       </p>
-      {approval.error && (
+      {approval.error && !edit.errorAt && (
         <p className="ask-error" role="alert">
           {approval.error}
         </p>
@@ -126,7 +144,7 @@ export function ApprovalCard({ call, docked = false, from, forWhom = t.you }: Pr
           )}
           {!asksReason && !connect && (
             <button type="button" className="button ask-yes" aria-disabled={busy} onClick={() => decide(true)}>
-              {approval.sending === 'approve' ? t.approving : wish ? t.approveAndAllow : t.approve}
+              {approval.sending === 'approve' ? t.approving : edit.input !== undefined ? t.approveChanged : wish ? t.approveAndAllow : t.approve}
             </button>
           )}
           <button type="button" className="button outline" aria-disabled={busy} onClick={() => decide(false)}>
@@ -137,11 +155,18 @@ export function ApprovalCard({ call, docked = false, from, forWhom = t.you }: Pr
               {t.back}
             </button>
           ) : (
-            <button type="button" className="link" disabled={busy} onClick={() => (setAsksReason(true), setWish(null))}>
-              {t.denyWish}
+            !edit.texts && (
+              <button type="button" className="link" disabled={busy} onClick={() => (setAsksReason(true), setWish(null))}>
+                {t.denyWish}
+              </button>
+            )
+          )}
+          {edit.fields.length > 0 && !asksReason && (
+            <button type="button" className="link" disabled={busy} aria-expanded={edit.texts !== null} onClick={edit.texts ? () => edit.setTexts(null) : startEdit}>
+              {edit.texts ? t.editNothing : t.editFirst}
             </button>
           )}
-          {approval.grant && !asksReason && (
+          {approval.grant && !asksReason && !edit.texts && (
             <button type="button" className="link" disabled={busy} aria-expanded={wish !== null} onClick={() => setWish(wish ? null : firstWish(approval.grant!))}>
               {wish ? t.grantOnce : t.grantMore}
             </button>
@@ -151,6 +176,24 @@ export function ApprovalCard({ call, docked = false, from, forWhom = t.you }: Pr
         <NotMine approval={approval} />
       )}
     </section>
+  );
+}
+
+function termsOf(confirmed: boolean, reason: string, wish: GrantWish | null, input: unknown): AnswerTerms {
+  if (!confirmed) return reason ? { reason } : {};
+  return input !== undefined ? { input } : wish ? { grant: wish } : {};
+}
+
+/* Somebody changed what was asked about first, and that is asked about now. */
+function Instead({ input, by, was }: { input: unknown; by: string; was: unknown }) {
+  const chat = useChat();
+  return (
+    <>
+      <p className="ask-from">
+        <Revealed text={t.changedBy(chat.name(by) === 'you' ? t.you : by)} part />
+      </p>
+      <ChangedArguments input={input} was={was} />
+    </>
   );
 }
 

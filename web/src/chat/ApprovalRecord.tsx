@@ -6,11 +6,12 @@ import { useLayoutEffect, useRef, useState, type RefObject } from 'react';
 import type { Approval, Call, Granted } from '../protocol';
 import { Arguments, Sentence } from './Arguments';
 import { useChat } from './context';
+import { ChangedArguments } from './EditFields';
 import { Icon, type IconName } from './icons';
 import { clock, fullTime, wayOf } from './words';
 import { t } from '../words';
 
-const sign: Record<Approval['status'], IconName> = { approved: 'check', denied: 'cross', expired: 'hourglass', cancelled: 'stop', pending: 'clock' };
+const sign: Record<Approval['status'], IconName> = { approved: 'check', denied: 'cross', expired: 'hourglass', cancelled: 'stop', replaced: 'edit', pending: 'clock' };
 
 /** Somebody was asked, and it is decided. (The server also lists calls that needed no answer.) */
 export function hasRecord(call: Call): boolean {
@@ -27,7 +28,7 @@ export function ApprovalRecordLine({ call }: { call: Call }) {
   const line = useRef<HTMLButtonElement>(null);
   useTakeFocus(line, call.id);
   const a = call.approval!;
-  const decided = a.status === 'approved' || a.status === 'denied';
+  const decided = a.status === 'approved' || a.status === 'denied' || a.status === 'replaced';
   const who = decided && a.decidedBy ? chat.name(a.decidedBy) : null;
   return (
     <div className="record" data-decision={a.status}>
@@ -48,6 +49,7 @@ export function ApprovalRecordLine({ call }: { call: Call }) {
         <span>
           {[
             who ? t.by(t.verdict[a.status], who === 'you' ? t.you : who) : t.verdict[a.status],
+            ...(a.edited ? [t.withChanges] : []),
             ...(a.decidedAt ? [clock(a.decidedAt)] : []),
             ...(decided && a.decidedVia ? [wayOf(a.decidedVia)] : []),
           ].reduce(t.joined)}
@@ -65,7 +67,7 @@ export function ApprovalRecordLine({ call }: { call: Call }) {
       )}
       {open && (
         <div className="record-body">
-          <Arguments input={call.input} />
+          {a.edited ? <ChangedArguments input={a.edited.input} was={a.edited.was} /> : <Arguments input={call.input} />}
         </div>
       )}
     </div>

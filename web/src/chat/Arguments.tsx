@@ -3,8 +3,9 @@
  * Names and values are the model's. They wrap, so that no long one pushes
  * another away; numbers stand digit by digit as they will be used.
  */
-import { useLayoutEffect, useRef, useState, type CSSProperties, type RefObject } from 'react';
+import { useLayoutEffect, useRef, useState, type CSSProperties, type ReactNode, type RefObject } from 'react';
 import { Exact, isObject, isRounded } from '../protocol';
+import { textOf } from './fields';
 import { reveal } from './reveal';
 import { valuesIn } from './sentence';
 import { number, t } from '../words';
@@ -39,29 +40,40 @@ export function Sentence({ text, input }: { text: string; input: unknown }) {
 export function Arguments({ input }: { input: unknown }) {
   const entries = isObject(input) ? Object.entries(input) : input === undefined ? [] : [['value', input] as [string, unknown]];
   if (entries.length === 0) return <p className="meta">{t.noArguments}</p>;
-  // In a fixed table a width is a length or a share, not the lesser of the two.
-  const longest = Math.max(...entries.map(([name]) => name.length));
-  const names = longest > 12 ? '40%' : `${longest + 3}ch`;
   return (
-    <table className="args" style={{ '--names': names } as CSSProperties}>
+    <table className="args" style={{ '--names': namesWidth(entries.map(([name]) => name)) } as CSSProperties}>
       <tbody>
         {entries.map(([name, value]) => (
-          <tr key={name}>
-            <th scope="row">{name === '' ? <i>{t.noName}</i> : <Revealed text={name} />}</th>
-            <td>
-              <Shown text={textOf(value)} json={typeof value === 'object' && value !== null && !(value instanceof Exact)} />
-              {isRounded(value) && <small className="arg-long">{t.rounded}</small>}
-            </td>
-          </tr>
+          <NamedRow key={name} name={name} value={value} />
         ))}
       </tbody>
     </table>
   );
 }
 
-function textOf(value: unknown): string {
-  if (typeof value === 'string') return value;
-  return value instanceof Exact ? value.text : JSON.stringify(value, null, 2);
+/** In a fixed table a width is a length or a share, not the lesser of the two. */
+export function namesWidth(names: readonly string[]): string {
+  const longest = Math.max(...names.map((name) => name.length));
+  return longest > 12 ? '40%' : `${longest + 3}ch`;
+}
+
+/** One argument; below it what else is to be said of it. */
+export function NamedRow({ name, value, changed, children }: { name: string; value: unknown; changed?: boolean; children?: ReactNode }) {
+  return (
+    <tr data-changed={changed}>
+      <th scope="row">{name === '' ? <i>{t.noName}</i> : <Revealed text={name} />}</th>
+      <td>
+        <Shown text={textOf(value)} json={typeof value === 'object' && value !== null && !(value instanceof Exact)} />
+        {isRounded(value) && <small className="arg-long">{t.rounded}</small>}
+        {children}
+      </td>
+    </tr>
+  );
+}
+
+/** A value within a line. */
+export function ValueOf({ value }: { value: unknown }) {
+  return <Revealed text={textOf(value)} />;
 }
 
 /* What stands below the fold of its box is said to be there, since scrollbars hide. */

@@ -10,7 +10,7 @@
  * no script runs.
  */
 import { useContext, useEffect, useMemo, useRef, useState } from 'react';
-import { isObject, type Call } from '../protocol';
+import { isObject, outputOf, type Call } from '../protocol';
 import { Revealed } from './Arguments';
 import { BaseContext, useChat } from './context';
 import { CopyButton } from './CopyButton';
@@ -27,7 +27,7 @@ export interface Artifact {
 }
 
 export function artifactOf(call: Call): Artifact | null {
-  let v: unknown = call.output;
+  let v: unknown = outputOf(call);
   if (typeof v === 'string' && v.startsWith('{')) {
     try {
       v = JSON.parse(v);

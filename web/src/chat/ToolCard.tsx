@@ -5,7 +5,7 @@
  * artifact, a picture) stand below the card and stay when it is folded.
  */
 import { memo, useEffect, useId, useState } from 'react';
-import type { Call } from '../protocol';
+import { inputOf, outputOf, type Call } from '../protocol';
 import { ApprovalRecordLine, hasRecord } from './ApprovalRecord';
 import { useChat, useNow } from './context';
 import { Embed, useEmbeds } from './Embed';
@@ -137,9 +137,9 @@ function Details({ call }: { call: Call }) {
   return (
     <>
       {call.progress?.stage && <p className="meta">{t.stage(call.progress.stage)}</p>}
-      <ValueBlock label={t.input} value={call.input ?? call.inputText ?? {}} name={call.name} />
+      <ValueBlock label={t.input} value={inputOf(call) ?? call.inputText ?? {}} name={call.name} />
       {call.error !== undefined && <ValueBlock label={t.error} value={call.error} name={call.name} />}
-      {call.output !== undefined && <ValueBlock label={t.output} value={call.output} name={call.name} />}
+      {call.output !== undefined && <ValueBlock label={t.output} value={outputOf(call)} name={call.name} />}
       {call.output === undefined && call.error === undefined && (
         <p className="meta">{busy.has(call.status) ? t.noOutputYet : t.noOutput}</p>
       )}

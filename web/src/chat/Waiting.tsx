@@ -1,6 +1,6 @@
 /* Waiting.tsx -- one request of any conversation, outside of it: the same card, answered over HTTP. */
 import { useMemo, useState } from 'react';
-import type { ApprovalRecord, Call, GrantWish, PendingApproval } from '../protocol';
+import type { AnswerTerms, ApprovalRecord, Call, PendingApproval } from '../protocol';
 import { withRecord } from '../protocol/calls';
 import { Refused, Unreachable, type Api } from '../transport/api';
 import { newId } from '../transport/session';
@@ -31,9 +31,10 @@ export function Waiting({ record, api, onDone, onOpen }: Props) {
         () => onDone(null),
         () => onDone(null),
       ),
-      decide: (id, confirmed, reason, grant) => {
+      edits: true,
+      decide: (id, confirmed, terms) => {
         setMine({ sending: confirmed ? 'approve' : 'deny' });
-        void decide(api, id, confirmed, reason, grant).then(async ({ words, error }) => {
+        void decide(api, id, confirmed, terms).then(async ({ words, error }) => {
           await onDone(words ?? null);
           setMine(error ? { error } : {});
         });
@@ -101,16 +102,17 @@ export function callOf(record: PendingApproval): Call {
   );
 }
 
+/* A yes with changes runs at once, or others are asked about it. */
+async function changedInto(api: Api, id: string): Promise<string> {
+  const record = await api.approval(id).catch(() => null);
+  return record?.status === 'pending' ? t.changedAsks : t.approvedChanged;
+}
+
 /* Somebody who was faster is not an error. */
-async function decide(
-  api: Api,
-  id: string,
-  confirmed: boolean,
-  reason?: string,
-  grant?: GrantWish,
-): Promise<{ words?: string; error?: string }> {
+async function decide(api: Api, id: string, confirmed: boolean, terms?: AnswerTerms): Promise<{ words?: string; error?: string }> {
   try {
-    const { status } = await api.decide(id, { confirmed, ...(reason ? { reason } : {}), ...(grant ? { grant } : {}), answer_id: newId('a') });
+    const { status, replaced_by } = await api.decide(id, { confirmed, ...terms, answer_id: newId('a') });
+    if (replaced_by) return { words: await changedInto(api, replaced_by) };
     return { words: status === 'pending' ? t.voteTaken : confirmed ? t.approved : t.denied };
   } catch (e) {
     const found = e instanceof Refused && e.status === 409 ? await api.decided(id) : null;

@@ -1,6 +1,6 @@
 /* context.ts -- what the parts of a conversation can ask of the page around them. */
 import { createContext, useContext, useEffect, useState, useSyncExternalStore } from 'react';
-import type { GrantWish, Message, SuggestedAction, Usage, VersionOf } from '../protocol';
+import type { AnswerTerms, Message, SuggestedAction, Usage, VersionOf } from '../protocol';
 import type { ToolInfo } from '../transport/api';
 
 export interface ChatActions {
@@ -10,7 +10,9 @@ export interface ChatActions {
   holds?: boolean;
   /** Nothing can be said or done here: it is somebody else's conversation. */
   reads?: boolean;
-  decide(approvalId: string, confirmed: boolean, reason?: string, grant?: GrantWish): void;
+  decide(approvalId: string, confirmed: boolean, terms?: AnswerTerms): void;
+  /** A yes may carry other arguments, where the request allows it. */
+  edits?: boolean;
   /** Takes a vote back. */
   unvote?(approvalId: string): void;
   settle(approvalId: string, outcome: 'done' | 'not_done'): Promise<void>;

@@ -89,7 +89,8 @@ export function useConversation({
     () => ({
       mayDecide: mayDecide(me),
       holds: me?.holds ?? false,
-      decide: (id, confirmed, reason, grant) => void session.decide(id, confirmed, reason, grant),
+      edits: true,
+      decide: (id, confirmed, terms) => void session.decide(id, confirmed, terms),
       unvote: (id) => void session.unvote(id),
       settle: (id, outcome) => session.settle(id, outcome),
       send,

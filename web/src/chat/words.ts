@@ -1,6 +1,6 @@
 /* words.ts -- how states, times and values are said. The same word everywhere. */
 import type { Call, CallStatus } from '../protocol';
-import { isObject } from '../protocol';
+import { isObject, outputOf } from '../protocol';
 import type { IconName } from './icons';
 import { locale, number, t } from '../words';
 
@@ -16,6 +16,7 @@ export const stateIcon: Record<CallStatus, IconName> = {
   denied: 'cross',
   cancelled: 'stop',
   expired: 'hourglass',
+  replaced: 'edit',
   unknown: 'question',
 };
 
@@ -31,7 +32,7 @@ export function summaryOf(call: Call): string {
     return call.progress?.message ?? call.progress?.stage ?? call.intent ?? inputLine(call.input);
   }
   // A record has the sentence and the arguments: only what is new is said beside it.
-  if (call.approval?.ask) return call.status === 'done' ? saidBy(call.output) : '';
+  if (call.approval?.ask) return call.status === 'done' ? saidBy(outputOf(call)) : '';
   if (call.status === 'done') return outputLine(call.output) || inputLine(call.input);
   return inputLine(call.input);
 }

@@ -4,7 +4,7 @@
  * happened, move it along its life. A call that already has an outcome is never
  * moved back by a late or repeated event (replays announce calls again).
  */
-import type { ApprovalRecord, Ballot } from './events';
+import type { ApprovalRecord, Ballot, Replaces } from './events';
 import type { Approval, ApprovalStatus, Call, CallStatus, Message } from './state';
 import { settled } from './state';
 
@@ -83,11 +83,31 @@ const recordStatus: Record<string, ApprovalStatus> = {
   expired: 'expired',
   cancelled: 'cancelled',
   superseded: 'cancelled',
+  replaced: 'replaced',
 };
+
+/** Finds the call that a record speaks of: its own; or, where somebody's edit ran at once, the one that it stands for. */
+export function callOfRecord(calls: Record<string, Call>, r: Partial<ApprovalRecord> & { id: string }): Call | undefined {
+  const own = (r.tool_use_id && calls[r.tool_use_id]) || Object.values(calls).find((c) => c.approval?.id === r.id);
+  // Nobody was asked about it: it has no sentence.
+  return own || !r.replaces || r.ask ? own : Object.values(calls).find((c) => c.approval?.id === r.replaces!.id);
+}
+
+const editStatus: Record<string, CallStatus> = { approved: 'running', running: 'running', done: 'done', failed: 'failed', unknown: 'unknown' };
+
+function withEdit(c: Call, r: Partial<ApprovalRecord> & { id: string }, of: Replaces): Call {
+  const edited = { id: r.id, by: of.by, input: r.input, was: of.input };
+  const approval: Approval = { ...c.approval!, status: 'approved', edited, ...(r.check ? { check: r.check } : {}) };
+  delete approval.sending;
+  delete approval.error;
+  return { ...c, approval, status: editStatus[r.status ?? ''] ?? c.status };
+}
 
 /** Puts what `/v1/approvals` says onto the call it guards. The server's record wins. */
 export function withRecord(c: Call, r: Partial<ApprovalRecord> & { id: string }): Call {
   const before = c.approval;
+  if (r.replaces && before?.id === r.replaces.id) return withEdit(c, r, r.replaces);
+  if (r.status === 'replaced' && before?.edited) return c; // what became of it is known
   const status = r.status ? (recordStatus[r.status] ?? before?.status ?? 'pending') : (before?.status ?? 'pending');
   const approval: Approval = {
     ...(before ?? {}),
@@ -101,6 +121,7 @@ export function withRecord(c: Call, r: Partial<ApprovalRecord> & { id: string })
     ...(r.reason ? { reason: r.reason } : {}),
     ...(r.decided_by && before?.decidedBy !== 'you' ? { decidedBy: r.decided_by } : {}),
     ...(r.requested_at ? { known: true } : {}),
+    ...(r.replaces ? { instead: { by: r.replaces.by, was: r.replaces.input } } : {}),
     ...ballotOf(r),
   };
   if (status !== 'pending') {
@@ -110,7 +131,7 @@ export function withRecord(c: Call, r: Partial<ApprovalRecord> & { id: string })
   return { ...c, approval, status: statusFromRecord(c, r.status) };
 }
 
-const ballot = ['who', 'votes', 'needed', 'may', 'voted', 'grant', 'granted'] as const;
+const ballot = ['who', 'votes', 'needed', 'may', 'voted', 'grant', 'granted', 'edit', 'check'] as const;
 
 function ballotOf(r: Ballot): Ballot {
   return Object.fromEntries(ballot.filter((k) => r[k] !== undefined && r[k] !== null).map((k) => [k, r[k]]));
@@ -123,6 +144,7 @@ function statusFromRecord(c: Call, status: string | undefined): CallStatus {
     case 'denied':
     case 'expired':
     case 'cancelled':
+    case 'replaced':
     case 'unknown':
       return status;
     case 'superseded':

@@ -109,6 +109,30 @@ export interface GrantWish {
   max?: string;
 }
 
+/** What goes with a yes or no. */
+export interface AnswerTerms {
+  reason?: string;
+  grant?: GrantWish;
+  /** Other arguments than were asked about, all of them: another call is made of it. */
+  input?: unknown;
+}
+
+/** What an edit stands in the place of, and where it differs. */
+export interface Replaces {
+  id: string;
+  by: string;
+  changed: string[];
+  input: unknown;
+}
+
+/** How often the tool's own check was asked what became of an unknown call, when last, and what came of it. */
+export interface CallCheck {
+  tries: number;
+  at: string | null;
+  note: string | null;
+  next: string | null;
+}
+
 /** The grant that allowed a call, as it stood with this call in it. */
 export interface Granted {
   id: string;
@@ -131,6 +155,9 @@ export interface Ballot {
   voted?: boolean | null;
   grant?: GrantOffer | null;
   granted?: Granted | null;
+  /** Pointers to the arguments that may be changed before a yes. */
+  edit?: string[] | null;
+  check?: CallCheck | null;
 }
 
 /** One record of `/v1/approvals`. */
@@ -148,6 +175,9 @@ export interface ApprovalRecord extends PendingApproval, Ballot {
   reason?: string | null;
   /** Who said how an unknown outcome turned out. */
   settled_by?: string | null;
+  replaces?: Replaces | null;
+  /** The confirmation id of what an edit made of it. */
+  replaced_by?: string | null;
 }
 
 export type TypedEvent =

@@ -42,6 +42,8 @@ export interface GeneralChatMessage {
 }
 
 export interface GeneralApproval extends PendingApproval {
+  /** Pointers to the arguments that may be changed before a yes; none: nothing may. */
+  edit?: string[];
   /** Why the last answer to it did not arrive. */
   error?: string;
 }
@@ -142,6 +144,6 @@ function entry(c: Call): GeneralToolCall {
 
 function gate({ id, name, input, status, approval }: Call): GeneralApproval[] {
   if (status !== 'asking' || !approval || approval.sending) return [];
-  const { ask, risk, expiresAt, error } = approval;
-  return [{ id: approval.id, tool: name, tool_use_id: id, input, ask, risk, expires_at: expiresAt, ...(error ? { error } : {}) }];
+  const { ask, risk, expiresAt, edit, error } = approval;
+  return [{ id: approval.id, tool: name, tool_use_id: id, input, ask, risk, expires_at: expiresAt, ...(edit ? { edit } : {}), ...(error ? { error } : {}) }];
 }

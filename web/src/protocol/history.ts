@@ -5,7 +5,7 @@
  * the intent line, who clicked, and messages that have not left yet. An answer
  * that is still being told is left out by the server, so ours stays.
  */
-import { statusOfError, withRecord } from './calls';
+import { callOfRecord, statusOfError, withRecord } from './calls';
 import { confirmationTool, isConfirmationInput } from './chunks';
 import type { ApprovalRecord, PendingApproval, ResponsePayload } from './events';
 import { isObject } from './events';
@@ -353,10 +353,11 @@ function mergeCall(stored: Call, ours: Call | undefined): Call {
   };
 }
 
-function withRecords(m: Message, records: (PendingApproval & { status: string })[]): Message {
+function withRecords(m: Message, records: (PendingApproval & Partial<ApprovalRecord>)[]): Message {
   const calls = { ...m.calls };
-  for (const r of records) {
-    const call = calls[r.tool_use_id] ?? Object.values(calls).find((c) => c.approval?.id === r.id);
+  // What stands in the place of another comes after that: by it, it is found.
+  for (const r of [...records.filter((x) => !x.replaces), ...records.filter((x) => x.replaces)]) {
+    const call = callOfRecord(calls, r);
     if (call) calls[call.id] = withRecord(call, r);
   }
   return JSON.stringify(calls) === JSON.stringify(m.calls) ? m : { ...m, calls };

@@ -8,7 +8,7 @@
  *                        │   ▲
  *                  gate: parked ┘  (the same message goes on after the answer)
  */
-import { finished, onCall, started, statusOfError, withCall, withRecord } from './calls';
+import { callOfRecord, finished, onCall, started, statusOfError, withCall, withRecord } from './calls';
 import type { ResponsePayload, ThreadEvent, ToolHistoryEntry } from './events';
 import { parseMarkers, scanMarkers, type Segment } from './marker';
 import { callsOf, newMessage, settled, withAnswer } from './state';
@@ -180,9 +180,9 @@ function applyToMessage(m: Message, e: OpenEvent): Message {
   }
 }
 
-/* A replay tells an outcome again; the first one stands. */
+/* A replay tells an outcome again; the first one stands. What was replaced has none of its own. */
 function late(c: Call): boolean {
-  return c.status === 'done' || c.status === 'denied';
+  return c.status === 'done' || c.status === 'denied' || c.status === 'replaced';
 }
 
 function begin(c: Call, e: Of<'tool_start'>): Call {
@@ -457,10 +457,9 @@ function cutFrom(s: ThreadState, id: string): ThreadState {
 /* ---- approvals ------------------------------------------------------------ */
 
 function onApproval(s: ThreadState, e: Of<'decision'> | Of<'approval'>): ThreadState {
-  const id = e.type === 'decision' ? e.id : e.record.id;
-  const callId = e.type === 'approval' ? e.record.tool_use_id : undefined;
+  const record = e.type === 'decision' ? { id: e.id } : e.record;
   const touch = (m: Message): Message => {
-    const call = Object.values(m.calls).find((c) => c.approval?.id === id || (callId && c.id === callId));
+    const call = callOfRecord(m.calls, record);
     return call ? onCall(m, call.id, (c) => decide(c, e)) : m;
   };
   const open = s.open ? touch(s.open) : null;

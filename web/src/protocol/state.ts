@@ -4,6 +4,7 @@
  * token only ever touches `open`: the assistant's message that is being told or
  * waits at a gate. Everything is plain immutable data.
  */
+import { isObject } from './events';
 import type { Ballot, CustomPayload, FilePart, Risk, SuggestedAction, SuggestedValue, Usage } from './events';
 
 export type CallStatus =
@@ -17,9 +18,19 @@ export type CallStatus =
   | 'denied'
   | 'cancelled'
   | 'expired'
+  | 'replaced' // somebody changed it, and others are asked about that: a call of its own
   | 'unknown';
 
-export type ApprovalStatus = 'pending' | 'approved' | 'denied' | 'expired' | 'cancelled';
+export type ApprovalStatus = 'pending' | 'approved' | 'denied' | 'expired' | 'cancelled' | 'replaced';
+
+/** What a person made of a call that ran in its place: its arguments, and those that were asked about. */
+export interface Edited {
+  /** Under this confirmation id it is listed. */
+  id: string;
+  by: string;
+  input: unknown;
+  was: unknown;
+}
 
 export interface Approval extends Ballot {
   id: string;
@@ -33,6 +44,9 @@ export interface Approval extends Ballot {
   decidedBy?: string;
   decidedVia?: string;
   reason?: string;
+  edited?: Edited;
+  /** It stands in the place of another request: of these arguments, and who changed them. */
+  instead?: { by: string; was: unknown };
   /** This tab's click on its way, or why it failed. */
   sending?: 'approve' | 'deny';
   error?: string;
@@ -173,7 +187,17 @@ export function callsOf(message: Message): Call[] {
   });
 }
 
-export const settled: ReadonlySet<CallStatus> = new Set<CallStatus>(['done', 'failed', 'denied', 'cancelled', 'expired', 'unknown']);
+export const settled: ReadonlySet<CallStatus> = new Set<CallStatus>(['done', 'failed', 'denied', 'cancelled', 'expired', 'replaced', 'unknown']);
+
+/** The arguments that a call ran with, whoever had the last word on them. */
+export function inputOf(call: Call): unknown {
+  return call.approval?.edited ? call.approval.edited.input : call.input;
+}
+
+/** What it gave. Of a call that was changed the model is told more than that. */
+export function outputOf(call: Call): unknown {
+  return call.approval?.edited && isObject(call.output) && 'result' in call.output ? call.output.result : call.output;
+}
 
 export interface VersionOf {
   /** The question that stands in this place now: the key of `versions`. */

@@ -4,7 +4,7 @@
  * differently: `Unreachable` (try again by itself) and `Refused` (the server
  * said no; tell the person what it said).
  */
-import type { ApprovalRecord, GrantWish, StoredThread, UIMessage } from '../protocol';
+import type { AnswerTerms, ApprovalRecord, StoredThread, UIMessage } from '../protocol';
 import { isObject, parseExact } from '../protocol';
 import { t } from '../words';
 
@@ -73,6 +73,7 @@ export interface SharedThread {
 export interface ToolInfo {
   name: string;
   description?: string;
+  input_schema?: unknown;
   where?: string;
   confirm?: unknown;
   risk?: string;
@@ -249,7 +250,7 @@ export class Api {
 
   decide(
     id: string,
-    answer: { confirmed: boolean; reason?: string; answer_id?: string; grant?: GrantWish },
+    answer: AnswerTerms & { confirmed: boolean; answer_id?: string },
   ): Promise<Partial<ApprovalRecord> & { id: string; duplicate?: boolean }> {
     return this.json('POST', `/v1/approvals/${id}`, answer);
   }

@@ -4,7 +4,7 @@
  * itself, which is what makes a second click do nothing. The server's record
  * wins over everything that was guessed here.
  */
-import { callsOf, type Approval, type Call, type GrantWish, type Message } from '../protocol';
+import { callsOf, type AnswerTerms, type Approval, type Call, type Message } from '../protocol';
 import { Refused, Unreachable, type Api } from './api';
 import type { Way } from './connection';
 import { newId, type Conversation } from './conversation';
@@ -23,14 +23,15 @@ export class Decisions {
     private readonly notice: (text: string) => void,
   ) {}
 
-  async decide(approvalId: string, confirmed: boolean, reason?: string, grant?: GrantWish): Promise<void> {
+  async decide(approvalId: string, confirmed: boolean, terms: AnswerTerms = {}): Promise<void> {
     const found = this.find(approvalId);
     if (!found || found.call.approval?.status !== 'pending' || found.call.approval.sending) return; // a second click
     const { call, message } = found;
     this.c.dispatch({ type: 'decision', id: approvalId, state: 'sending', confirmed });
     this.here.add(call.id);
     try {
-      if (grant || call.approval?.who) return await this.vote(approvalId, { confirmed, ...(reason ? { reason } : {}), ...(grant ? { grant } : {}) });
+      if (terms.grant || terms.input !== undefined || call.approval?.who) return await this.vote(approvalId, confirmed, terms);
+      const { reason } = terms;
       await this.way.answer(this.c.id!, { approvalId, confirmed, reason, answerId: newId('a'), call, messageId: message.id });
       const record = {
         id: approvalId,
@@ -45,10 +46,14 @@ export class Decisions {
     }
   }
 
-  /* Where a rule asks, a yes may be one of several: what it came to, the server says. */
-  private async vote(id: string, answer: { confirmed: boolean; reason?: string; grant?: GrantWish }): Promise<void> {
-    await this.api.decide(id, { ...answer, answer_id: newId('a') });
-    await this.look(id, answer.confirmed);
+  /* Where a rule asks, a yes may be one of several, and one with changes is another request: what it came to, the server says. */
+  private async vote(id: string, confirmed: boolean, terms: AnswerTerms): Promise<void> {
+    const { replaced_by } = await this.api.decide(id, { confirmed, ...terms, answer_id: newId('a') });
+    await this.look(id, confirmed);
+    if (!replaced_by) return;
+    const record = await this.api.approval(replaced_by);
+    this.c.dispatch({ type: 'approval', record });
+    if (record.status === 'pending') this.notice(t.changedAsks);
   }
 
   private async look(id: string, confirmed: boolean): Promise<void> {

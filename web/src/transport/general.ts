@@ -123,9 +123,9 @@ export class GeneralChat {
     return this.session.unqueue(index)?.text;
   }
 
-  /** Answers a gate. */
-  async decide(confirmationId: string, confirmed: boolean, reason?: string): Promise<void> {
-    await this.session.decide(confirmationId, confirmed, reason);
+  /** Answers a gate. `input`: other arguments, all of them, where the tool lets a person change them. */
+  async decide(confirmationId: string, confirmed: boolean, reason?: string, input?: unknown): Promise<void> {
+    await this.session.decide(confirmationId, confirmed, { ...(reason ? { reason } : {}), ...(input !== undefined ? { input } : {}) });
     await this.quiet();
   }
 

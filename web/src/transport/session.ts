@@ -19,7 +19,7 @@ import {
   type StoredThread,
   type ThreadEvent,
 } from '../protocol';
-import type { GrantWish } from '../protocol';
+import type { AnswerTerms } from '../protocol';
 import type { Api } from './api';
 import { ClientTools, type ClientToolOptions } from './clientTools';
 import { Way, type ConnectionOptions } from './connection';
@@ -320,8 +320,8 @@ export class Session implements LinkHost {
     await this.decisions.unvote(approvalId);
   }
 
-  async decide(approvalId: string, confirmed: boolean, reason?: string, grant?: GrantWish): Promise<void> {
-    await this.decisions.decide(approvalId, confirmed, reason, grant);
+  async decide(approvalId: string, confirmed: boolean, terms?: AnswerTerms): Promise<void> {
+    await this.decisions.decide(approvalId, confirmed, terms);
     this.options.changed();
   }
 
