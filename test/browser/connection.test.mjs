@@ -352,3 +352,34 @@ test('when no socket can be opened, the page goes on over HTTP and says so', asy
   ok(/HTTP/.test(await tab.$('.notices').innerText()), 'it says so');
   equal(await tab.$('article.user').count(), 1, 'questions');
 });
+
+for (const mode of ['direct', 'sse', 'bidi']) {
+  test(`${mode}: a message that was refused is kept, and can be sent again or taken back into the composer`, async (t) => {
+    const model = await t.model(['The first answer, which takes its time.', 'The second answer.'], { hold: true });
+    const server = await t.server({ model: model.config, limits: { per_principal: { runs: 1 } } });
+    const busy = await t.tab(server, { mode });
+    await busy.send('Take your time');
+    await busy.$('article.assistant .growing').waitFor();
+    const tab = await t.tab(server, { mode, context: busy.context });
+    await tab.send('And another one');
+    const refused = tab.$('.send-state.bad');
+    await refused.waitFor();
+    ok(/^Not sent: .+ Try again Edit$/.test(squeeze(await refused.innerText())), await refused.innerText());
+    // Taken back it can be changed; refused again it is still there.
+    await refused.getByRole('button', { name: 'Edit' }).click();
+    equal([await tab.$('.composer textarea').inputValue(), await tab.$('article.user').count()], ['And another one', 0], 'in the composer');
+    await tab.send('And another one, please');
+    await refused.waitFor();
+    await refused.getByRole('button', { name: 'Try again' }).click();
+    await refused.waitFor();
+    equal(await tab.$('article.user .bubble').allInnerTexts(), ['And another one, please'], 'once');
+    model.release();
+    await busy.idle();
+    await refused.getByRole('button', { name: 'Try again' }).click();
+    await tab.page.getByText('The second answer.').waitFor();
+    await tab.idle();
+    const { messages } = await server.json(`/v1/threads/${await tab.thread()}`);
+    equal(messages.filter((m) => m.role === 'user').map((m) => m.parts.at(-1).text), ['And another one, please'], 'sent once');
+    equal(await refused.count(), 0, 'nothing is said of it any more');
+  });
+}

@@ -1,5 +1,7 @@
 // Several people decide, and a yes that is worth more than one call: votes, grants, and their ends.
 import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { shot, sticksOut, violations } from './lib/look.mjs';
 import { squeeze } from './lib/page.mjs';
 import { equal, ok, test } from './lib/test.mjs';
@@ -22,7 +24,7 @@ async function signedIn(t, server, name, options) {
 }
 
 const finance = {
-  auth: { keys: [key('ada', 'user'), key('bob', 'finance'), key('eve', 'user', 'finance')] },
+  auth: { keys: [key('ada', 'user'), key('bob', 'finance'), key('eve', 'user', 'finance'), key('fay', 'finance')] },
   approvals: { rules: [{ tool: 'pay', from: { role: 'finance', count: 2, not_requester: true } }] },
 };
 
@@ -52,6 +54,25 @@ for (const mode of ['direct', 'bidi']) {
     equal(await ada.words(), 'It is paid.', 'it went on');
   });
 }
+
+test('a vote of somebody who has lost the role stands there, and one more is needed', async (t) => {
+  const model = await t.model([pays(50), 'It is paid.']);
+  const config = { ...finance, model: model.config, tools: { pay: paying } };
+  const server = await t.server(config);
+  const ada = await signedIn(t, server, 'ada');
+  await ada.send('Pay Hanako');
+  await ada.$('.dock .ballot').waitFor();
+  const bob = await signedIn(t, server, 'bob', { path: '/inbox' });
+  await bob.$('.ask[data-armed="true"] .ask-yes').click();
+  await bob.page.getByText('You have said yes; it waits for the others.').waitFor();
+  const [a, b, ...rest] = finance.auth.keys;
+  writeFileSync(join(server.dir, 'parley.json'), JSON.stringify({ ...config, auth: { keys: [a, { ...b, roles: ['user'] }, ...rest] } }));
+  await server.restart();
+  const eve = await signedIn(t, server, 'eve', { path: '/inbox' });
+  await eve.$('.ask[data-armed="true"] .ask-yes').click();
+  await eve.page.getByText('You have said yes; it waits for the others.').waitFor();
+  equal(squeeze(await eve.$('.ballot').innerText()), 'bob has said yes. You have said yes. One more of finance is needed.', 'two have, and it is not enough');
+});
 
 test('a yes that is worth more than one call: offered as a sentence, used, listed, revoked', async (t) => {
   const model = await t.model([pays(50), 'Paid once.', pays(30), 'Paid again.', pays(20), 'And again.']);

@@ -10,7 +10,8 @@ export function BallotLine({ approval }: { approval: Approval }) {
   const { who, votes = [], needed } = approval;
   if (!who) return null;
   const name = (by: string) => (chat.name(by) === 'you' ? t.You : by);
-  const open = Math.max(0, (needed ?? who.from.count) - (votes?.length ?? 0));
+  // A vote counts only while its voter has the role: what still waits needs one more, however many there are.
+  const open = Math.max(approval.status === 'pending' ? 1 : 0, (needed ?? who.from.count) - (votes?.length ?? 0));
   const levels = [who.from, ...(who.escalate ?? []).filter((e) => Date.parse(e.at) <= Date.now()).map((e) => e.to)];
   const roles = [...new Set(levels.map((l) => (l.role === 'owner' ? t.roleOwner : l.role)))].reduce(t.orElse);
   return (

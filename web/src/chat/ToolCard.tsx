@@ -90,11 +90,20 @@ function ToolCard({ call }: { call: Call }) {
         <Icon name="chevron" size={16} />
       </button>
       {hasRecord(call) && <ApprovalRecordLine call={call} />}
+      {call.approval?.settledBy && <SettledLine call={call} by={call.approval.settledBy} />}
       <div id={body} className="tool-body" hidden={!open}>
         {open && <Details call={call} />}
       </div>
     </section>
   );
+}
+
+/* It was not known whether it happened, until somebody said so. */
+function SettledLine({ call, by }: { call: Call; by: string }) {
+  const chat = useChat();
+  const happened = call.status === 'done';
+  const who = chat.name(by) === 'you' ? t.you : by;
+  return <p className="settled">{by === 'check' ? t.settledByCheck(happened) : t.settledAs(who, happened)}</p>;
 }
 
 /* The bar keeps its place and height whether or not the tool tells how far it is. */

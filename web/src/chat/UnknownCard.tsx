@@ -1,20 +1,23 @@
 /* UnknownCard.tsx -- the server died between starting a tool and hearing its outcome.
  *
- * Nobody knows whether it happened. The card says exactly that, and a person
+ * Nobody knows whether it happened. The card says exactly that, what the tool's own check found so far, and a person
  * who has looked settles it; nothing is tried again by itself.
  */
-import { useState } from 'react';
-import type { Call } from '../protocol';
+import { useEffect, useState } from 'react';
+import { inputOf, type Call, type CallCheck } from '../protocol';
 import { Arguments, Revealed, Sentence } from './Arguments';
 import { useChat } from './context';
 import { Icon } from './icons';
+import { clock } from './words';
 import { t } from '../words';
 import { rich } from '../words/rich';
 
 export function UnknownCard({ call }: { call: Call }) {
   const chat = useChat();
   const [state, setState] = useState<'idle' | 'busy' | string>('idle');
-  const id = call.approval?.id;
+  const id = call.approval?.edited?.id ?? call.approval?.id;
+  const check = call.approval?.check;
+  useLooking(check, id);
   const settle = (outcome: 'done' | 'not_done') => {
     if (!id || state === 'busy') return;
     setState('busy');
@@ -34,7 +37,8 @@ export function UnknownCard({ call }: { call: Call }) {
           <Sentence text={call.approval.ask} input={call.input} />
         </p>
       )}
-      <Arguments input={call.input} />
+      <Arguments input={inputOf(call)} />
+      {check && <CheckLine check={check} />}
       {state !== 'idle' && state !== 'busy' && (
         <p className="ask-error" role="alert">
           {state}
@@ -50,4 +54,31 @@ export function UnknownCard({ call }: { call: Call }) {
       </div>
     </section>
   );
+}
+
+/* What the server found by itself, and whether it goes on asking. */
+function CheckLine({ check }: { check: CallCheck }) {
+  return (
+    <p className="unknown-check" role="status">
+      {t.checkAsked(check.tries, check.at ? clock(check.at) : '')}{' '}
+      {check.note && rich(t.checkSaid, { note: <Revealed text={check.note} part /> })}{' '}
+      {check.next ? t.checkNext(clock(check.next)) : check.note ? t.checkOver : t.checkNow}
+    </p>
+  );
+}
+
+/* At least so long between two looks, also at a check that is overdue. */
+const look_ms = 3000;
+
+/* A check may settle it meanwhile: the card is looked after as long as one is under way or to come. */
+function useLooking(check: CallCheck | null | undefined, id: string | undefined): void {
+  const { look } = useChat();
+  const going = check && (check.next || !check.note);
+  useEffect(() => {
+    if (!going || !id || !look) return;
+    const due = check.next ? Date.parse(check.next) - Date.now() : 0;
+    // Again and again: the server may be late.
+    const timer = setInterval(() => look(id), Math.max(look_ms, Math.min(due, 15_000)));
+    return () => clearInterval(timer);
+  }, [going, check?.next, id, look]);
 }

@@ -32,6 +32,7 @@ export function Waiting({ record, api, onDone, onOpen }: Props) {
         () => onDone(null),
       ),
       edits: true,
+      look: () => void onDone(null),
       decide: (id, confirmed, terms) => {
         setMine({ sending: confirmed ? 'approve' : 'deny' });
         void decide(api, id, confirmed, terms).then(async ({ words, error }) => {

@@ -16,6 +16,8 @@ export interface ChatActions {
   /** Takes a vote back. */
   unvote?(approvalId: string): void;
   settle(approvalId: string, outcome: 'done' | 'not_done'): Promise<void>;
+  /** Asks the server how it stands. */
+  look?(approvalId: string): void;
   send(text: string): void;
   fill(text: string): void;
   act(action: SuggestedAction): Promise<void>;

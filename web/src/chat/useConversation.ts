@@ -90,6 +90,7 @@ export function useConversation({
       mayDecide: mayDecide(me),
       holds: me?.holds ?? false,
       edits: true,
+      look: (id) => void session.look(id),
       decide: (id, confirmed, terms) => void session.decide(id, confirmed, terms),
       unvote: (id) => void session.unvote(id),
       settle: (id, outcome) => session.settle(id, outcome),

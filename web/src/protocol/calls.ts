@@ -97,7 +97,13 @@ const editStatus: Record<string, CallStatus> = { approved: 'running', running: '
 
 function withEdit(c: Call, r: Partial<ApprovalRecord> & { id: string }, of: Replaces): Call {
   const edited = { id: r.id, by: of.by, input: r.input, was: of.input };
-  const approval: Approval = { ...c.approval!, status: 'approved', edited, ...(r.check ? { check: r.check } : {}) };
+  const approval: Approval = {
+    ...c.approval!,
+    status: 'approved',
+    edited,
+    ...(r.check ? { check: r.check } : {}),
+    ...(r.settled_by ? { settledBy: r.settled_by } : {}),
+  };
   delete approval.sending;
   delete approval.error;
   return { ...c, approval, status: editStatus[r.status ?? ''] ?? c.status };
@@ -120,6 +126,7 @@ export function withRecord(c: Call, r: Partial<ApprovalRecord> & { id: string })
     ...(r.decided_via ? { decidedVia: r.decided_via } : {}),
     ...(r.reason ? { reason: r.reason } : {}),
     ...(r.decided_by && before?.decidedBy !== 'you' ? { decidedBy: r.decided_by } : {}),
+    ...(r.settled_by ? { settledBy: r.settled_by } : {}),
     ...(r.requested_at ? { known: true } : {}),
     ...(r.replaces ? { instead: { by: r.replaces.by, was: r.replaces.input } } : {}),
     ...ballotOf(r),

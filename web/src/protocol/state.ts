@@ -45,6 +45,8 @@ export interface Approval extends Ballot {
   decidedVia?: string;
   reason?: string;
   edited?: Edited;
+  /** Who said how an unknown outcome turned out; "check": the tool's own check. */
+  settledBy?: string;
   /** It stands in the place of another request: of these arguments, and who changed them. */
   instead?: { by: string; was: unknown };
   /** This tab's click on its way, or why it failed. */

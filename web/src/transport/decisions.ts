@@ -84,9 +84,14 @@ export class Decisions {
       const key = `${approval.id}:${approval.status}`;
       if (this.asked.has(key)) continue;
       this.asked.add(key);
-      const record = await this.api.approval(approval.id).catch(() => null);
-      if (record) this.c.dispatch({ type: 'approval', record });
+      await this.learnOf(approval.id);
     }
+  }
+
+  /** What the record says of a request now; when it cannot be had, what was known stands. */
+  async learnOf(id: string): Promise<void> {
+    const record = await this.api.approval(id).catch(() => null);
+    if (record) this.c.dispatch({ type: 'approval', record });
   }
 
   private async failed(id: string, confirmed: boolean, error: unknown): Promise<void> {

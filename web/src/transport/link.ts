@@ -36,8 +36,8 @@ export interface LinkHost {
   connection(c: Connection): void;
   /** The socket cannot be opened although the server answers. */
   degrade(): void;
-  /** The thread does not exist: whether a message that waits is about to make it. */
-  begins(): boolean;
+  /** The thread does not exist: whether a message that waits is about to make it, or one that a person has yet to send. */
+  begins(): 'now' | 'later' | 'never';
 }
 
 type Step =
@@ -236,7 +236,12 @@ export class Link {
       return true;
     }
     if (error.status === 404 && step.do !== 'stream') {
-      if (this.host.begins()) return true;
+      const begins = this.host.begins();
+      if (begins === 'later') {
+        this.host.connection({ state: 'ok' });
+        await this.waitForWake(60_000);
+      }
+      if (begins !== 'never') return true;
       this.host.connection({ state: 'gone' });
       this.closed = true;
       return true;

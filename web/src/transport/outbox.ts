@@ -188,13 +188,13 @@ export class Outbox {
     }
   }
 
-  /** The thread does not exist: whether a message is about to make it. */
-  begins(): boolean {
-    const waits = this.has('waiting');
-    if (!waits && !(this.unborn && this.c.get().queue.length > 0)) return false;
-    if (waits) this.flush();
-    else this.next();
-    return true;
+  /** The thread does not exist: whether a message is about to make it, or the next one will (the first was refused). */
+  begins(): 'now' | 'later' | 'never' {
+    if (this.has('waiting')) this.flush();
+    else if (this.unborn && this.has('refused')) return 'later';
+    else if (this.unborn && this.c.get().queue.length > 0) this.next();
+    else return this.unborn ? 'later' : 'never';
+    return 'now';
   }
 
   /** The socket broke: what was given to it goes out once more, with the same request id. */

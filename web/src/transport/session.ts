@@ -186,7 +186,7 @@ export class Session implements LinkHost {
     this.way.degrade();
   }
 
-  begins(): boolean {
+  begins(): 'now' | 'later' | 'never' {
     return this.outbox.begins();
   }
 
@@ -328,6 +328,11 @@ export class Session implements LinkHost {
   async settle(approvalId: string, outcome: 'done' | 'not_done'): Promise<void> {
     await this.decisions.settle(approvalId, outcome);
     this.options.changed();
+  }
+
+  /** How a request stands now. */
+  look(approvalId: string): Promise<void> {
+    return this.decisions.learnOf(approvalId);
   }
 
   async act(action: string, data: unknown): Promise<void> {

@@ -393,6 +393,14 @@ export const de: Words = {
   unknownTitle: 'Ob das geschehen ist, weiß niemand',
   unknownBody: '{tool} wurde begonnen. {why} Es wurde nicht noch einmal ausgeführt. Bitte sehen Sie auf der anderen Seite nach und sagen Sie, was Sie gefunden haben.',
   unknownWhy: 'Der Server endete, bevor er den Ausgang erfuhr.',
+  checkAsked: (n, at) =>
+    plural('de', n, { one: `Der Server hat um ${at} selbst auf der anderen Seite gefragt.`, other: `Der Server hat # Mal selbst auf der anderen Seite gefragt, zuletzt um ${at}.` }),
+  checkSaid: 'Das kam dabei heraus: {note}',
+  checkNow: 'Er wartet auf die Antwort.',
+  checkNext: (at) => `Er fragt um ${at} wieder; Sie können es vorher klären, sobald Sie es wissen.`,
+  checkOver: 'Er fragt nicht noch einmal: Jetzt kann es nur ein Mensch sagen.',
+  settledByCheck: (happened) => `Der Server hat auf der anderen Seite gefragt: ${happened ? 'Es ist geschehen' : 'Es ist nicht geschehen'}.`,
+  settledAs: (who, happened) => `Der Ausgang war unbekannt. Gesagt von ${who}: ${happened ? 'Es ist geschehen' : 'Es ist nicht geschehen'}.`,
   happened: 'Es ist geschehen',
   didNotHappen: 'Es ist nicht geschehen',
 

@@ -411,6 +411,14 @@ export const en = {
   unknownTitle: 'It is not known whether this happened',
   unknownBody: '{tool} was begun. {why} It was not run again. Please check on the other side, then say what you found.',
   unknownWhy: 'The server stopped before it heard the outcome.',
+  checkAsked: (n: number, at: string) =>
+    plural('en', n, { one: `The server asked the other side itself at ${at}.`, other: `The server asked the other side itself # times, last at ${at}.` }),
+  checkSaid: 'What came of it: {note}',
+  checkNow: 'It waits for the answer.',
+  checkNext: (at: string) => `It asks again at ${at}; you can settle it before, as soon as you know.`,
+  checkOver: 'It does not ask again: only a person can tell now.',
+  settledByCheck: (happened: boolean) => `The server asked the other side: ${happened ? 'it happened' : 'it did not happen'}.`,
+  settledAs: (who: string, happened: boolean) => `Its outcome was unknown. ${who === 'you' ? 'You' : who} said: ${happened ? 'it happened' : 'it did not happen'}.`,
   happened: 'It happened',
   didNotHappen: 'It did not happen',
 

@@ -383,6 +383,13 @@ export const ja: Words = {
   unknownTitle: '実行されたかどうか分かりません',
   unknownBody: '{tool} は開始されました。{why}再実行はしていません。相手側を確認して、結果を教えてください。',
   unknownWhy: '結果を受け取る前にサーバーが停止しました。',
+  checkAsked: (n, at) => `サーバーが相手側に自分で ${n} 回問い合わせました(最後は ${at})。`,
+  checkSaid: '結果: {note}',
+  checkNow: '返事を待っています。',
+  checkNext: (at) => `${at} にもう一度問い合わせます。わかり次第、先に決めることもできます。`,
+  checkOver: 'もう問い合わせません。人が確かめる必要があります。',
+  settledByCheck: (happened) => `サーバーが相手側に確認しました: ${happened ? '実行されていました' : '実行されていませんでした'}。`,
+  settledAs: (who, happened) => `結果が不明でした。${who} の確認: ${happened ? '実行されていました' : '実行されていませんでした'}。`,
   happened: '実行されていた',
   didNotHappen: '実行されていなかった',
 
