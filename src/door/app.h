@@ -306,6 +306,7 @@ void                      mcp_get(struct server *s, struct request *q);
 void                      mcp_delete(struct server *s, struct request *q);
 void                      mcp_metadata(struct server *s, struct request *q);
 void                      connect_begin(struct server *s, struct request *q); /* mcp/connect.c */
+void                      connect_hop(struct server *s, struct request *q);
 void                      connect_back(struct server *s, struct request *q);
 void                      connect_end(struct server *s, struct request *q);
 /* the header of a 401 or 403 there; `error` NULL: none */

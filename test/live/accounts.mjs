@@ -147,6 +147,8 @@ export class Browser {
         const url = new URL(address, this.server.url);
         const r = await fetch(url, { redirect: 'manual', headers: { cookie: this.cookies(url) } });
         this.keep(url.origin, r.headers.getSetCookie());
+        const next = /^0; url=(.+)/.exec(r.headers.get('refresh') ?? '');
+        if (next) return this.open(new URL(next[1], url).href);
         return { status: r.status, to: r.headers.get('location'), text: await r.text(), url };
     }
     // From the first address to the last; all of them are in `via`.

@@ -1,7 +1,8 @@
 /* connect.c -- a person connects their own account at an MCP server (tool/mcp/oauth.h).
  *
  *     GET    /v1/mcp/{server}/connect?to=/t/…   off to its authorization server
- *     GET    /v1/mcp/{server}/callback          back from it, with a code or with an error
+ *     GET    /v1/mcp/{server}/callback          back from it, with a code or with an error; only leads to
+ *     GET    /v1/mcp/{server}/back              the same, as a page of ours asks for it
  *     DELETE /v1/mcp/{server}/connect           forgets their tokens
  *
  * What must be remembered in between is in a cookie of this browser that scripts cannot read, sealed,
@@ -270,6 +271,25 @@ static void on_back(struct oauth_back *b, struct str to, const char *why)
     }
     if (k->ask.conn) say(conn_request(k->ask.conn), 400, k->server, why);
     way_free(k);
+}
+
+/* What another site leads to comes without the cookie of the sign-in (SameSite=Strict), and the guard
+ * would not take it. A refresh is asked for by the page that it stands in, which is ours; a redirect
+ * would still be the other site's. Who comes back, and with what, is looked at there. */
+void connect_hop(struct server *s, struct request *q)
+{
+    struct str path = path_of(q->arena, q->param[0], "/back");
+    struct str to =
+        arena_printf(q->arena, "0; url=" STR_FMT "?" STR_FMT, STR_ARG(path), STR_ARG(q->query));
+    (void)s;
+    if (!path.ptr || !to.ptr) {
+        say(q, 503, q->param[0], "there is not enough memory");
+        return;
+    }
+    conn_header(q->conn, "Refresh", to);
+    conn_header(q->conn, "Cache-Control", STR("no-store"));
+    conn_header(q->conn, "Referrer-Policy", STR("no-referrer"));
+    conn_reply(q->conn, 200, "text/plain; charset=utf-8", STR("Back to the conversation.\n"));
 }
 
 void connect_back(struct server *s, struct request *q)

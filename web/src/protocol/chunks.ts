@@ -77,6 +77,7 @@ const decoders: Record<string, Decoder> = {
   'tool-output-denied': (c) => [{ type: 'tool_denied', tool_use_id: str(c.toolCallId) }],
   file: (c) => [{ type: 'part_file', url: str(c.url), media_type: str(c.mediaType) }],
   'data-intent': (c) => (isObject(c.data) ? [intent(c.data)] : []),
+  'data-question': (c) => (isObject(c.data) ? [question(c.data)] : []),
   'data-restarting': () => [{ type: 'restarting' }],
   'data-status': (c) => (isObject(c.data) && typeof c.data.message === 'string' ? [{ type: 'status', message: c.data.message }] : []),
   'data-summary': () => [{ type: 'summarised' }],
@@ -93,6 +94,10 @@ function other(c: Chunk): UnknownEvent[] {
 
 function intent(d: Record<string, unknown>): TypedEvent {
   return { type: 'intent_confirmation', message: str(d.message), tool: str(d.toolName), tool_use_id: str(d.toolCallId) };
+}
+
+function question(d: Record<string, unknown>): TypedEvent {
+  return { type: 'tool_confirmation', confirmation_id: str(d.id), tool: '', tool_use_id: str(d.toolCallId), input: undefined, ask: str(d.message), schema: d.schema };
 }
 
 function inputAvailable(c: Chunk): (TypedEvent | LocalEvent)[] {

@@ -194,6 +194,8 @@ export type TypedEvent =
       ask?: string | null;
       risk?: Risk | null;
       expires_at?: string | null;
+      /** The tool asks in the middle of its work. */
+      schema?: unknown;
     }
   | { type: 'tool_start'; tool: string; input: unknown; tool_use_id: string; where?: 'server' | 'client' }
   | {

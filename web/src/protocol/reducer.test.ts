@@ -340,6 +340,28 @@ test('what was said stays on the screen while it is told once more', () => {
   expect(s.again).toBeNull();
 });
 
+test('a tool that asks in the middle of its work waits for the answer, also after the yes to its call', () => {
+  const asks = { type: 'data-question', data: { id: 'confirmation-c-2', toolCallId: 'c', message: 'Connect?', schema: {} }, transient: true };
+  const chunks = [
+    { type: 'start', messageId: 'm' },
+    { type: 'tool-input-available', toolCallId: 'c', toolName: 'mail', input: {}, providerExecuted: true },
+    asks,
+  ];
+  const waits = run(chunks.flatMap(decodeChunk));
+  expect(callsOf(waits.open!)).toMatchObject([{ status: 'asking', approval: { id: 'confirmation-c-2', ask: 'Connect?', status: 'pending' } }]);
+  const yes: ThreadEvent = { type: 'approval', record: { id: 'confirmation-c-2', status: 'approved', decided_by: 'ada' } };
+  const goesOn = [yes, ...decodeChunk(asks)].reduce(reduce, waits);
+  expect(callsOf(goesOn.open!)).toMatchObject([{ status: 'running', approval: { status: 'approved' } }]);
+  const gated = run([
+    ...decodeChunk(chunks[0]),
+    { type: 'tool_confirmation', confirmation_id: 'confirmation-c', tool: 'mail', tool_use_id: 'c', input: {} },
+    { type: 'approval', record: { id: 'confirmation-c', status: 'approved', decided_by: 'ada' } },
+    ...decodeChunk(asks),
+  ]);
+  expect(callsOf(gated.open!)).toMatchObject([{ status: 'asking', approval: { id: 'confirmation-c-2', status: 'pending' } }]);
+  expect(callsOf(gated.open!)[0]!.approval!.decidedBy).toBeUndefined();
+});
+
 test('a preliminary output is progress', () => {
   const s = run(
     [

@@ -200,8 +200,10 @@ function intent(m: Message, e: Of<'intent_confirmation'>): Message {
 
 function ask(m: Message, e: Of<'tool_confirmation'>): Message {
   return withCall(m, e.tool_use_id, e.tool, (c) => {
-    if (settled.has(c.status) || (c.approval && c.approval.status !== 'pending')) return c;
-    const asked: Call = { ...c, input: e.input ?? c.input, inputText: undefined };
+    // A tool's own question comes after the yes to its call; told again, it is known.
+    const another = e.schema !== undefined && c.approval?.id !== e.confirmation_id;
+    if (settled.has(c.status) || (c.approval && c.approval.status !== 'pending' && !another)) return c;
+    const asked: Call = { ...c, input: e.input ?? c.input, inputText: undefined, ...(another ? { approval: undefined } : {}) };
     return withRecord(asked, { id: e.confirmation_id, status: 'pending', ask: e.ask, risk: e.risk, expires_at: e.expires_at });
   });
 }
