@@ -68,6 +68,13 @@ void ops_node(struct server *s, struct request *q)
     else web_nothing(s, q);
 }
 
+/* What is told can be called as it is told: a tool that has not been compared yet with what its
+ * server said at first comes in a moment (run/seen.c). */
+static bool is_told(const struct tool *t)
+{
+    return !t->reply && t->changed_ms != TOOL_UNCHECKED;
+}
+
 static void tell_tools(struct request *q, struct counts counts)
 {
     const struct registry *r = app_of(conn_server(q->conn))->registry;
@@ -79,7 +86,7 @@ static void tell_tools(struct request *q, struct counts counts)
     jw_key(&w, "tools");
     jw_arr(&w);
     for (size_t i = 0; i < r->count; i++)
-        if (!r->tools[i]->reply && (all || caller_may_use(&who, r->tools[i])))
+        if (is_told(r->tools[i]) && (all || caller_may_use(&who, r->tools[i])))
             write_tool(&w, r->tools[i], counts);
     jw_end_arr(&w);
     json_reply_end(q->conn, 200, &b, &w);

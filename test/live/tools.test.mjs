@@ -20,11 +20,14 @@ const shell = (script, more = {}) => ({ input_schema: { type: 'object' }, confir
 const example = (name, more = {}) => ({ ...EXAMPLES[name], exec: { ...EXAMPLES[name].exec, cwd: path.join(ROOT, 'examples/tools') }, ...more });
 const mcp = (more = {}) => ({ asking: { command: process.execPath, args: [path.join(ROOT, 'test/mcp/asking.mjs')], confirm: 'never', ...more } });
 
+// Each is listed once it is known whether it says what it said at first.
+const ASKING = ['echo', 'ask', 'slow', 'grow', 'rewrite'].map((n) => `asking__${n}`);
+
 async function serveTools(t, config, more = {}) {
     const up = more.up ?? await startUpstream(t);
     const server = await serveModel(t, up, more.wire ?? 'openai', { config: { demo: { tools: false }, actions: {}, ...config }, ...more });
     server.up = up;
-    if (config.mcpServers) await until(async () => (await names(server)).some((n) => n.startsWith('asking__')), 'the MCP server to list its tools');
+    if (config.mcpServers) await until(async () => { const there = await names(server); return ASKING.every((n) => there.includes(n)); }, 'the MCP server to list its tools');
     return server;
 }
 const names = async (server) => (await server.get('/v1/tools')).json.tools.map((x) => x.name);
