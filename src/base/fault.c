@@ -19,7 +19,7 @@ static struct {
     long        nth;
     bool        onwards;
     int         error;
-    bool        slow;
+    bool        slow, stall;
 } order;
 
 #define SLOW_US (2000 * 1000)
@@ -43,6 +43,7 @@ void fault_hit(const char *point)
 bool fault_fails(const char *what)
 {
     if (!is_due(what)) return false;
+    while (order.stall) pause();
     if (order.slow) {
         usleep(SLOW_US);
         return false;
@@ -65,6 +66,7 @@ void fault_order(const char *text)
     order.nth = strtol(colon + 1, &end, 10);
     order.onwards = *end == '+';
     order.slow = strstr(end, "=SLOW") != NULL;
+    order.stall = strstr(end, "=STALL") != NULL;
     order.error = strstr(end, "=ENOSPC") ? ENOSPC : EIO;
     atomic_store_explicit(&order.active, true, memory_order_release);
 }

@@ -10,6 +10,7 @@
  *     PARLEY_FAULT="fsync:1+=EIO"            syncs fail from the first on, those of the payment
  *     ledger too
  *     PARLEY_FAULT="fsync:1+=SLOW"           each takes two seconds and then goes well
+ *     PARLEY_FAULT="fsync:20=STALL"          the 20th never comes back
  *
  * Passages count from the order on. A process takes its first order from its
  * environment, later ones from the file that PARLEY_FAULT_FILE names, whenever it
