@@ -461,6 +461,21 @@ TEST(a_fork_bomb_stays_within_its_limit_and_ends)
     end();
 }
 
+/* Its processes would count as theirs, and their limit would be used up. */
+TEST(tools_of_two_servers_are_two_users)
+{
+    struct toolrun *two[2] = { toolrun_new(), toolrun_new() };
+    struct ran      r[2];
+
+    for (int i = 0; i < 2; i++)
+        ran_run(two[i], &r[i],
+                toolrun_sh(two[i], "echo \"{\\\"result\\\":\\\"$(id -u)\\\"}\"", "", 10000), "{}");
+    CHECK(r[0].outcome == TOOL_DONE && r[1].outcome == TOOL_DONE);
+    if (!skip(children_caps(two[0]->children)->own_uid, "a user for every call"))
+        CHECK(!str_eq(r[0].text, r[1].text));
+    for (int i = 0; i < 2; i++) ran_done(&r[i]), toolrun_free(two[i]);
+}
+
 TEST(memory_files_and_file_sizes_are_limited)
 {
     struct ran r;
@@ -574,7 +589,7 @@ TEST(a_work_directory_of_any_depth_is_removed)
     snprintf(json, sizeof json, "{\"command\":[\"python3\",\"%s\"]}", path);
     ran_run(T, &r, toolrun_exec(T, json, 10000), "{}");
     REQUIRE(r.last_message.len > 0 && r.last_message.ptr[0] == '/');
-    for (int i = 0; i < 500 && stat(r.last_message.ptr, &st) == 0; i++) toolrun_turn(T, 10);
+    toolrun_while(T, stat(r.last_message.ptr, &st) == 0);
     CHECK(stat(r.last_message.ptr, &st) != 0);
     ran_done(&r);
     end();
@@ -587,6 +602,7 @@ TEST(interpreters_of_all_kinds_start_in_the_sandbox)
     words(&r, "python3 -c 'import json,ssl,subprocess,sys; print(\"py\", sys.version_info[0])'",
           "");
     CHECK(str_has(r.text, "py 3"));
+    if (!str_has(r.text, "py 3")) printf("%s\n", r.text.ptr);
     ran_done(&r);
     words(&r, "node -e 'console.log(\"js\", require(\"fs\").readFileSync(\"/dev/null\").length)'",
           "");

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/jsonw.h"
 #include "test.h"
 #include "tool/process/exec.h"
@@ -67,7 +66,7 @@ void toolrun_wait(struct toolrun *t, const bool *until, unsigned ms)
     uv_timer_init(&t->loop.uv, &timer);
     timer.data = &late;
     /* again and again: one that fires before the poll would leave the loop asleep */
-    uv_timer_start(&timer, tick, ms, 1);
+    uv_timer_start(&timer, tick, until ? (uint64_t)ms * TOOLRUN_PATIENCE : ms, 1);
     while (!late && !(until && *until)) uv_run(&t->loop.uv, UV_RUN_ONCE);
     timer.data = &closed;
     uv_close((uv_handle_t *)&timer, tick_closed);
