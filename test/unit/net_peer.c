@@ -336,6 +336,21 @@ void net_turn(void)
     for (struct peer *p = net.peers; p; p = p->next) peer_read(p);
 }
 
+/* A turn that finds nothing to do would only take the machine from others. */
+void net_rest(void)
+{
+    struct pollfd fds[64];
+    nfds_t        n = 1;
+
+    fds[0] = (struct pollfd){ .fd = uv_backend_fd(&net.loop.uv), .events = POLLIN };
+    for (struct peer *p = net.peers; p; p = p->next) {
+        if (p->deaf || p->eof || p->reset) continue;
+        if (n == sizeof fds / sizeof *fds) return;
+        fds[n++] = (struct pollfd){ .fd = p->fd, .events = POLLIN };
+    }
+    if (uv_backend_timeout(&net.loop.uv) != 0) poll(fds, n, 1);
+}
+
 /* --- the client ----------------------------------------------------------------------- */
 
 struct peer *peer_open(void)
@@ -356,7 +371,7 @@ struct peer *peer_open(void)
 
 void peer_send(struct peer *p, const char *bytes, size_t len)
 {
-    uint64_t until = uv_hrtime() + 5000000000u;
+    uint64_t until = uv_hrtime() + NET_PATIENCE_NS;
 
     while (len && uv_hrtime() < until) {
         ssize_t n = send(p->fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);

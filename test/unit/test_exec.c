@@ -237,7 +237,7 @@ static void stopped_gives(enum tool_confirm confirm, const char *risk, bool idem
     t->risk = str_c(risk);
     t->idempotent = idempotent;
     ran_start(T, &r, t, "{}");
-    for (int i = 0; i < 200 && r.progress == 0; i++) toolrun_turn(T, 20);
+    toolrun_while(T, r.progress == 0);
     r.job.tool->ops->cancel(&r.job);
     ran_wait(T, &r, 5000);
     CHECK(r.outcome == outcome);
@@ -268,7 +268,7 @@ TEST(what_was_said_before_a_cancellation_counts)
                          "echo '{\"progress\":0.1}'; sleep 64202 & wait",
                          "", 60000),
               "{}");
-    for (int i = 0; i < 100 && r.progress == 0; i++) toolrun_turn(T, 20);
+    toolrun_while(T, r.progress == 0);
     r.job.tool->ops->cancel(&r.job);
     ran_wait(T, &r, 5000);
     CHECK(r.outcome == TOOL_DONE);
@@ -451,11 +451,11 @@ TEST(what_is_left_of_tools_dies_with_the_keeper_and_another_one_comes)
     begin();
     ran_start(T, &r, toolrun_sh(T, "echo '{\"progress\":0}'; setsid sleep 64207 & wait", "", 60000),
               "{}");
-    for (int i = 0; i < 100 && r.progress == 0; i++) toolrun_turn(T, 20);
+    toolrun_while(T, r.progress == 0);
     kill(children_keeper(T->children), SIGKILL);
     ran_wait(T, &r, 5000);
     CHECK(r.outcome == TOOL_UNKNOWN);
-    for (int i = 0; i < 100 && processes_with("64207"); i++) toolrun_turn(T, 10);
+    toolrun_while(T, processes_with("64207"));
     CHECK(processes_with("64207") == 0);
     ran_done(&r);
     toolrun_turn(T, 1500);
@@ -483,7 +483,7 @@ TEST(tools_die_with_the_server)
                              "sleep 64208; sleep 64208",
                              "", 60000),
                   "{}");
-        for (int i = 0; i < 100 && r.progress == 0; i++) toolrun_turn(T, 20);
+        toolrun_while(T, r.progress == 0);
         (void)!write(ready[1], "x", 1);
         for (;;) pause();
     }
@@ -536,7 +536,7 @@ TEST(a_child_without_a_sandbox_leaves_nothing_either)
     run_free(
         &f,
         "trap '' TERM; (trap '' TERM; setsid sleep 64211 &); echo up; sleep 64211; sleep 64211");
-    for (int i = 0; i < 100 && !f.heard; i++) toolrun_turn(T, 10);
+    toolrun_while(T, !f.heard);
     child_term(&f.child);
     toolrun_turn(T, 200);
     CHECK(!f.over);

@@ -241,7 +241,7 @@ TEST(a_tool_is_expected_until_its_server_has_listed)
           !registry_settled(&T->reg));
     /* at least ten seconds, whatever its timeout */
     CHECK(M->source.until_ms >= clock_mono_ms() + 9000);
-    for (int i = 0; i < 1000 && !changes; i++) toolrun_turn(T, 10);
+    toolrun_while(T, !changes);
     CHECK(changes == 1 && listed_when_told);
     CHECK(!registry_expects(&T->reg, STR("s__nothing")) && registry_settled(&T->reg));
     buf_done(&why);
@@ -256,7 +256,7 @@ TEST(a_server_that_does_not_list_is_not_expected_for_ever)
     changes = 0;
     M->source.until_ms = clock_mono_ms() + 50;
     mcp_rearm(M);
-    for (int i = 0; i < 300 && !changes; i++) toolrun_turn(T, 10);
+    toolrun_while(T, !changes);
     CHECK(changes == 1 && !listed_when_told && !registry_expects(&T->reg, STR("s__go")) &&
           registry_settled(&T->reg));
     end();
@@ -338,7 +338,7 @@ TEST(a_changed_definition_has_another_digest_and_an_unchanged_one_is_not_touched
     ran_run(T, &r, same, "{}");
     CHECK(r.outcome == TOOL_DONE);
     ran_done(&r);
-    for (int i = 0; i < 300 && !registry_find(&T->reg, STR("s__late")); i++) toolrun_turn(T, 10);
+    toolrun_while(T, !registry_find(&T->reg, STR("s__late")));
     CHECK(tool("s__same") == same);
     REQUIRE(tool_digest(tool("s__other"), after) == OK);
     CHECK(tool("s__other") != other && strcmp(after, before) != 0);
@@ -570,7 +570,7 @@ TEST(after_a_question_of_nobody_the_connection_is_made_anew)
 
     begin("asks-on", "");
     ran_start(T, &a, tool("s__go"), "{}");
-    for (int i = 0; i < 300 && !a.asked; i++) toolrun_turn(T, 10);
+    toolrun_while(T, !a.asked);
     a.job.tool->ops->cancel(&a.job);
     ran_wait(T, &a, 2000);
     ran_start(T, &b, tool("s__go"), "{}");
@@ -580,7 +580,7 @@ TEST(after_a_question_of_nobody_the_connection_is_made_anew)
     CHECK_STR(b.text, "cancel");
     ran_done(&b);
     CHECK(M->given_up_any && M->renew_ms);
-    for (int i = 0; i < 800 && (M->given_up_any || !mcp_ready(M)); i++) toolrun_turn(T, 10);
+    toolrun_while(T, (M->given_up_any || !mcp_ready(M)));
     CHECK(!M->given_up_any && !M->renew_ms && mcp_ready(M));
     ran_start(T, &b, tool("s__go"), "{}");
     b.job.owner = STR("bob");
@@ -680,7 +680,7 @@ TEST(a_cancelled_call_answers_its_open_question)
     tool("s__go")->confirm = CONFIRM_NEVER;
     tool("s__go")->risk = STR("low");
     ran_start(T, &r, tool("s__go"), "{}");
-    for (int i = 0; i < 100 && !r.asked; i++) toolrun_turn(T, 10);
+    toolrun_while(T, !r.asked);
     r.job.tool->ops->cancel(&r.job);
     CHECK(!r.over); /* never from inside cancel */
     ran_wait(T, &r, 1000);
@@ -1106,10 +1106,10 @@ TEST(a_server_that_let_us_in_before_and_refuses_us_now_is_tried_again)
     call_gives(TOOL_DONE, "paid");
     http_mode = "auth";
     call_gives(TOOL_FAILED, "The server answered with status 401 (Bearer scope=\"pay\")");
-    for (int i = 0; i < 300 && mcp_ready(M); i++) toolrun_turn(T, 10);
+    toolrun_while(T, mcp_ready(M));
     state_has("waiting to start again: authorization needed: Bearer scope=\"pay\"");
     http_mode = "plain";
-    for (int i = 0; i < 400 && !mcp_ready(M); i++) toolrun_turn(T, 10);
+    toolrun_while(T, !mcp_ready(M));
     CHECK(opened == 2);
     call_gives(TOOL_DONE, "paid");
     end_http();
@@ -1141,7 +1141,7 @@ TEST(a_session_that_is_gone_is_opened_anew_without_repeating_the_call)
 {
     begin_http("gone");
     call_gives(TOOL_FAILED, "The server answered with status 404 (its session ended)");
-    for (int i = 0; i < 300 && !mcp_ready(M); i++) toolrun_turn(T, 10);
+    toolrun_while(T, !mcp_ready(M));
     CHECK(opened == 2 && calls == 1);
     call_gives(TOOL_DONE, "paid");
     end_http();
@@ -1158,7 +1158,7 @@ TEST(a_call_stopped_before_it_was_sent_is_cancelled_and_afterwards_unknown)
     CHECK_STR(r.text, "It was cancelled before it began.");
     ran_done(&r);
     ran_start(T, &r, tool("s__go"), "{}");
-    for (int i = 0; i < 200 && calls == 0; i++) toolrun_turn(T, 10);
+    toolrun_while(T, calls == 0);
     r.job.tool->ops->cancel(&r.job);
     ran_wait(T, &r, 1000);
     CHECK(r.outcome == TOOL_UNKNOWN && calls == 1);
@@ -1222,7 +1222,7 @@ TEST(mcp_http_a_modern_servers_header_error_has_failed_and_brings_a_fresh_list)
 {
     begin_http("modern-20");
     call_gives(TOOL_FAILED, "The server refused: headers");
-    for (int i = 0; i < 300 && lists < 2; i++) toolrun_turn(T, 10);
+    toolrun_while(T, lists < 2);
     CHECK(lists == 2 && calls == 1);
     end_http();
 }
@@ -1233,7 +1233,7 @@ TEST(a_question_on_a_calls_own_stream_is_put_to_that_one)
     struct ran a = { .on_ask = say_yes }, b = { .on_ask = say_yes };
     begin_http("asks-own");
     ran_start(T, &a, tool("s__go"), "{}");
-    for (int i = 0; i < 200 && calls == 0; i++) toolrun_turn(T, 10);
+    toolrun_while(T, calls == 0);
     ran_start(T, &b, tool("s__go"), "{}");
     b.job.owner = STR("bob");
     ran_wait(T, &a, 3000);
@@ -1249,7 +1249,7 @@ static void common_question(const char *mode, unsigned asked, const char *text)
 {
     struct ran a = { .on_ask = say_yes };
     begin_http(mode);
-    for (int i = 0; i < 200 && !common; i++) toolrun_turn(T, 10);
+    toolrun_while(T, !common);
     ran_start(T, &a, tool("s__go"), "{}");
     ran_wait(T, &a, 3000);
     CHECK(a.asked == asked);
@@ -1269,7 +1269,7 @@ TEST(six_thousand_pings_in_one_stream_are_not_six_thousand_connections)
     struct ran r = { 0 };
     begin_http("pings");
     ran_start(T, &r, tool("s__go"), "{}");
-    for (int i = 0; i < 300 && !M->rude; i++) toolrun_turn(T, 10);
+    toolrun_while(T, !M->rude);
     toolrun_turn(T, 200);
     CHECK(M->rude && answers > 0 && answers <= 16);
     r.job.tool->ops->cancel(&r.job);
@@ -1329,7 +1329,7 @@ TEST(mcp_http_no_memory_never_says_failed_of_a_call_that_left)
         went += calls - before;
         did_not += calls == before;
         ran_done(&r);
-        for (int i = 0; i < 300 && M->state != MCP_READY; i++) toolrun_turn(T, 10);
+        toolrun_while(T, M->state != MCP_READY);
     }
     CHECK(went > 0 && did_not > 0);
     end_http();

@@ -64,13 +64,13 @@ static void ends_alone(unsigned timeout_ms, bool stop, enum tool_outcome outcome
     sem_init(&let_go, 0, 0);
     asked = answered = 0;
     ran_start(t, &r, silent(t, timeout_ms), "{}");
-    for (int i = 0; i < 500 && !asked; i++) toolrun_turn(t, 10);
+    toolrun_while(t, !asked);
     CHECK(asked == 1);
     if (stop) r.job.tool->ops->cancel(&r.job);
     ran_wait(t, &r, 5000);
     CHECK(r.outcome == outcome && answered == 0);
     sem_post(&let_go);
-    for (int i = 0; i < 500 && !answered; i++) toolrun_turn(t, 10);
+    toolrun_while(t, !answered);
     CHECK(answered == 1);
     ran_done(&r);
     toolrun_free(t);
