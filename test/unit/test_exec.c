@@ -491,7 +491,7 @@ TEST(tools_die_with_the_server)
     CHECK(processes_with("64208") >= 1);
     kill(server, SIGKILL);
     waitpid(server, NULL, 0);
-    for (int i = 0; i < 300 && processes_with("64208"); i++) usleep(10000);
+    for (int i = 0; i < 3000 && processes_with("64208"); i++) usleep(10000);
     CHECK(processes_with("64208") == 0);
     close(ready[0]);
     close(ready[1]);
