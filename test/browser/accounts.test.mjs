@@ -50,7 +50,7 @@ for (const mode of ['direct', 'bidi']) {
     await link.click();
     await tab.page.getByRole('link', { name: 'Go on' }).click();
     await tab.page.waitForURL(`**/t/${thread}`);
-    await tab.page.getByText('You are connected.').waitFor();
+    await tab.page.getByText('You are connected.', { exact: true }).waitFor();
     await tab.idle();
     ok(at.heard.includes('GET /authorize') && at.heard.includes('POST /token'), at.heard.join());
     await until(() => knows('mail__whoami'), 'its tools');

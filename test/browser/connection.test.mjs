@@ -376,7 +376,7 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     model.release();
     await busy.idle();
     await refused.getByRole('button', { name: 'Try again' }).click();
-    await tab.page.getByText('The second answer.').waitFor();
+    await tab.page.getByText('The second answer.', { exact: true }).waitFor();
     await tab.idle();
     const { messages } = await server.json(`/v1/threads/${await tab.thread()}`);
     equal(messages.filter((m) => m.role === 'user').map((m) => m.parts.at(-1).text), ['And another one, please'], 'sent once');
