@@ -37,7 +37,13 @@ for (const what of ['read', 'others']) test(`a hostile program cannot ${what ===
 
 test('a hostile program leaves no process, memory or file behind', async (t) => {
     const { server, dir, mark, attack } = await attacked(t);
-    const shm = () => fs.readFileSync('/proc/sysvipc/shm', 'utf8').split('\n').length + fs.readFileSync('/proc/sysvipc/sem', 'utf8').split('\n').length;
+    // Of tools alone: databases of other suites have some, too.
+    const owners = (kind) => {
+        const [head, ...rows] = fs.readFileSync(`/proc/sysvipc/${kind}`, 'utf8').trim().split('\n').map((l) => l.trim().split(/\s+/));
+        return rows.map((r) => Number(r[head.indexOf('cuid')]));
+    };
+    const ofTool = (uid) => (process.getuid() === 0 ? uid >= 61184 && uid <= 65519 : uid === process.getuid());
+    const shm = () => ['shm', 'sem'].flatMap(owners).filter(ofTool).length;
     const before = shm();
     same(JSON.parse((await attack('behind')).output), [], 'what it could do');
     same(running(mark), [], 'left-over processes');
