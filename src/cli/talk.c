@@ -372,6 +372,7 @@ static void follow(struct chat *c, struct str body)
             return;
         }
         end_line(c);
+        (void)keys_taken(); /* the Ctrl-C that stopped it is used up */
         body = STR_NONE;
     } while (answer(c));
 }

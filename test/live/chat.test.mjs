@@ -117,6 +117,8 @@ test('Ctrl-C stops the answer, a second one leaves', async (t) => {
     await s.shows(/stopping; Ctrl-C again leaves[^]*\(stopped\)[^]*\n\x1b\[1m> /);
     const { json: { threads: [{ id, state }] } } = await server.get('/v1/threads');
     same(state, 'idle');
+    s.type('/threads\n');                                 // the one that stopped it does not also leave
+    await s.shows(new RegExp(`/threads\r\n[^]*${id}[^]*\n\x1b\\[1m> `));
     s.type('\x03');
     same(await s.gone, 130, s.shown);
     check(s.shown.includes(`/open ${id} goes on`), s.shown);
