@@ -1,5 +1,7 @@
 /* erase.c -- removing and renaming a thread, in the order of its mailbox. */
+#include "base/clock.h"
 #include "run/engine.h"
+#include "run/record.h"
 
 static void on_edit(struct store_edit *k, enum err e);
 
@@ -10,8 +12,15 @@ void thread_edit(struct thread *t)
     struct command *c = t->editor;
     t->inflight = true;
     t->edit = (struct store_edit){ .log = { t->owner, t->id }, .hold = t->hold, .done = on_edit };
-    if (c->kind == CMD_DELETE) t->edit.remove = true;
-    else {
+    if (c->kind == CMD_DELETE) {
+        t->edit.remove = true;
+        t->edit.at_ms = clock_wall_ms();
+        t->edit.stub = record_stub(&t->batch, &t->fold, c->by, c->via);
+        if (!t->edit.stub.ptr) {
+            on_edit(&t->edit, ERR_NOMEM);
+            return;
+        }
+    } else {
         t->edit.title = c->title;
         t->edit.title_was = c->title_was;
     }

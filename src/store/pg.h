@@ -9,6 +9,7 @@
  *   pg_read.c    logs and lists: likewise
  *   pg_nodes.c   the nodes, for somebody who is none
  *   pg_move.c    the database as a side of `parley move`
+ *   pg_walk.c    all of it, for whoever looks at everything
  *   pg_param.c   parameters and results in PostgreSQL's binary form
  *
  * No thread: libpq in pipeline mode, its sockets watched by the loop.
@@ -26,10 +27,11 @@
 #include <libpq-fe.h>
 
 #include "base/buf.h"
+#include "store/links.h"
 #include "store/rows.h"
 #include "store/store_ops.h"
 
-#define PG_SCHEMA      8      /* the version this program writes */
+#define PG_SCHEMA      9      /* the version this program writes */
 #define PG_VERSION_MIN 130000 /* the oldest server */
 
 /* Writers: enough that a commit of one does not keep the others waiting. */
@@ -112,6 +114,11 @@ enum pg_stmt {
     PG_SAID,
     PG_ALL_USED,
     PG_WAITING,
+    PG_CHECKPOINT,
+    PG_TOLD,
+    PG_HEADS,
+    PG_LAST,
+    PG_UNTOLD,
     PG_APPROVALS, /* 16 of them, one per set of filters */
     PG_STMTS = PG_APPROVALS + 16,
     /* sent as they are, and told to nobody */
@@ -188,6 +195,8 @@ void     back_params(struct pg *s, const struct store_append *a, struct params *
 bool     back_answer(struct pg *s, struct store_append *a, const struct unit *u);
 void     edit_params(struct pg *s, const struct store_edit *x, struct params *p);
 enum err edit_answer(const struct store_edit *x, const PGresult *r);
+void     checkpoint_params(const struct store_checkpoint *c, struct params *p);
+enum err checkpoint_answer(const struct store_checkpoint *c, const PGresult *r);
 void     session_params(const struct store_session *x, struct params *p);
 enum err session_answer(struct store_session *x, const PGresult *r);
 void     claim_params(struct pg *s, const struct list *jobs, struct params *p);
@@ -280,6 +289,8 @@ void                pg_place_done(struct pg_place *at);
 /* The same, for a node of the cluster. */
 MUST_CHECK enum err pg_connect(struct pg *s, struct str url, struct arena *a, PGconn **out,
                                struct str *why);
+/* 0: there are no tables yet. */
+MUST_CHECK enum err pg_schema_version(PGconn *c, int *out, struct arena *a, struct str *why);
 MUST_CHECK enum err pg_schema(PGconn *c, struct arena *a, struct str *why);
 enum err            pg_refuse(struct str *why, struct str sentence, enum err e);
 

@@ -1,6 +1,7 @@
 /* pg_absent.c -- in the self-contained program, which has no PostgreSQL inside (meson.build says
  * why): an address of one is refused in words. */
 #include "store/store_move.h"
+#include "store/walk_int.h"
 
 bool pg_is_url(struct str url)
 {
@@ -31,6 +32,13 @@ enum err pg_open(struct loop *l, struct str url, const struct store_place *place
                  struct store **out, struct str *why)
 {
     (void)l, (void)url, (void)place, (void)a, (void)out;
+    *why = STR(ABSENT);
+    return ERR_UNSUPPORTED;
+}
+
+enum err pg_walk(struct str url, struct walk_at *at, struct arena *a, struct str *why)
+{
+    (void)url, (void)at, (void)a;
     *why = STR(ABSENT);
     return ERR_UNSUPPORTED;
 }

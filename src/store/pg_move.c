@@ -140,8 +140,9 @@ static enum err count(struct move_side *s, const struct move_table *t, uint64_t 
 
 /* What a database's row has beside a file's: the claim's epoch, the counter's slot. */
 static const char *const more[MOVE_LISTS][2] = {
-    { ", epoch", ", 0" }, { ", epoch", ", 0" }, { "", "" }, { "", "" }, { ", slot", ", 0" },
-    { ", slot", ", 0" },  { "", "" },           { "", "" }, { "", "" },
+    { ", epoch", ", 0" }, { ", epoch", ", 0" }, { "", "" }, { "", "" },
+    { ", slot", ", 0" },  { ", slot", ", 0" },  { "", "" }, { "", "" },
+    { "", "" },           { "", "" },           { "", "" },
 };
 
 static const char *type_of(char letter)
@@ -282,7 +283,8 @@ static enum err empty(struct move_side *s)
 {
     return exec(OURS(s), "DROP TABLE parley_move; TRUNCATE parley_thread, parley_fact,"
                          " parley_request, parley_approval, parley_tool, parley_used,"
-                         " parley_key, parley_stock, parley_stock_log, parley_session");
+                         " parley_key, parley_stock, parley_stock_log, parley_session, parley_stub,"
+                         " parley_checkpoint, parley_noted");
 }
 
 /* New rows are numbered behind those that came. */
@@ -295,6 +297,8 @@ static enum err finish(struct move_side *s)
                          "  (SELECT coalesce(max(num), 0) + 1 FROM parley_approval), false);"
                          " SELECT setval(pg_get_serial_sequence('parley_stock', 'num'),"
                          "  (SELECT coalesce(max(num), 0) + 1 FROM parley_stock), false);"
+                         " SELECT setval(pg_get_serial_sequence('parley_stub', 'num'),"
+                         "  (SELECT coalesce(max(num), 0) + 1 FROM parley_stub), false);"
                          " DROP TABLE parley_move; COMMIT");
 }
 

@@ -85,6 +85,16 @@ static const char *const read_sql[PG_STMTS] = {
                   " AND tx < pg_snapshot_xmin(pg_current_snapshot())::text::int8"
                   " ORDER BY tx, num LIMIT $3::int8",
     [PG_EVENT_HEAD] = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::int8 - 1",
+    [PG_HEADS] =
+        "SELECT t.owner, t.name, t.created_ms, t.seq, parley_head(t.links), t.id, NULL::text"
+        " FROM parley_thread t LEFT JOIN parley_noted n ON n.thread = t.id"
+        " WHERE t.links IS NOT NULL AND t.seq > coalesce(n.seq, 0)"
+        " UNION ALL SELECT ''::bytea, ''::bytea, created_ms, seq, head, num, log FROM parley_stub"
+        " WHERE NOT noted LIMIT $1::int8",
+    [PG_LAST] = "SELECT number, line FROM parley_checkpoint WHERE number ="
+                " (SELECT max(number) FROM parley_checkpoint)",
+    [PG_UNTOLD] = "SELECT number, line FROM parley_checkpoint WHERE NOT told ORDER BY number"
+                  " LIMIT $1::int8",
 };
 
 /* --- reading --------------------------------------------------------------------------- */
@@ -304,6 +314,12 @@ enum err list_params(struct pg *s, struct store_list *l, struct params *p, int *
         return OK;
     case STORE_EVENT_HEAD: *stmt = PG_EVENT_HEAD; return OK;
     case STORE_WAITING: *stmt = PG_WAITING; return OK;
+    case STORE_LAST: *stmt = PG_LAST; return OK;
+    case STORE_HEADS:
+    case STORE_UNTOLD:
+        *stmt = l->kind == STORE_HEADS ? PG_HEADS : PG_UNTOLD;
+        param_int(p, limit);
+        return OK;
     }
     must(!"list kind");
     return ERR_UNSUPPORTED;
@@ -386,6 +402,28 @@ static uint64_t fill_node(const PGresult *r, int i, struct store_row *row)
     return 0;
 }
 
+static uint64_t fill_head(const PGresult *r, int i, struct store_row *row)
+{
+    struct log_name log = { res_str(r, i, 0), res_str(r, i, 1) };
+    struct str      name = res_str(r, i, 6);
+
+    row->created_ms = res_int(r, i, 2);
+    row->seq = (uint64_t)res_int(r, i, 3);
+    row->head = res_str(r, i, 4);
+    row->num = res_int(r, i, 5);
+    row->stub = name.ptr != NULL;
+    if (row->stub) snprintf(row->log, sizeof row->log, STR_FMT, STR_ARG(name));
+    else chain_name(log, row->created_ms, row->log);
+    return 0;
+}
+
+static uint64_t fill_checkpoint(const PGresult *r, int i, struct store_row *row)
+{
+    row->number = (uint64_t)res_int(r, i, 0);
+    row->line = res_str(r, i, 1);
+    return 0;
+}
+
 static uint64_t fill(struct store_list *l, const struct unit *u, int i, struct store_row *row,
                      struct row_place *at)
 {
@@ -433,6 +471,9 @@ static uint64_t fill(struct store_list *l, const struct unit *u, int i, struct s
         row->amount = res_int(r, i, 0);
         row->created_ms = res_int(r, i, 1);
         return 0;
+    case STORE_HEADS: return fill_head(r, i, row);
+    case STORE_LAST:
+    case STORE_UNTOLD: return fill_checkpoint(r, i, row);
     }
     must(!"list kind");
     return 0;

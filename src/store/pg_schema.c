@@ -163,6 +163,38 @@ static const char *const upgrades[PG_SCHEMA] = {
     /* 7 -> 8. Sums have names of their own; those that were there are tokens of people. Nodes of the
      * version before go on with the old ones, which are then in no list. */
     "UPDATE parley_used SET owner = 'tokens/principal/'::bytea || owner;",
+    /* 8 -> 9. Facts carry a link (links.h); what a removed log leaves; what was signed. What is there
+     * is not looked at. `links`: of the facts of the last append, behind each other; the last one is
+     * the head. They are made here and not by the node, because only here it is certain upon what
+     * the append builds. */
+    "ALTER TABLE parley_thread ADD COLUMN links bytea;"
+    "ALTER TABLE parley_fact ADD COLUMN link bytea;"
+    "CREATE FUNCTION parley_head(bytea) RETURNS bytea LANGUAGE sql IMMUTABLE AS"
+    " 'SELECT substr($1, octet_length($1) - 31)';"
+    "CREATE FUNCTION parley_links(before bytea, digests bytea) RETURNS bytea LANGUAGE plpgsql"
+    " IMMUTABLE AS $$ DECLARE"
+    "  head bytea := coalesce(substr(before, octet_length(before) - 31),"
+    "   decode(repeat('00', 32), 'hex'));"
+    "  made bytea := '';"
+    " BEGIN"
+    "  FOR i IN 0 .. octet_length(digests) / 32 - 1 LOOP"
+    "   head := sha256(head || substr(digests, 32 * i + 1, 32));"
+    "   made := made || head;"
+    "  END LOOP;"
+    "  RETURN made;"
+    " END $$;"
+    "CREATE TABLE parley_stub("
+    "  num bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, log text NOT NULL, owner bytea NOT "
+    "NULL, name bytea NOT NULL, created_ms bigint NOT NULL, removed_ms bigint NOT NULL, seq bigint "
+    "NOT NULL, kind text NOT NULL, digests bytea NOT NULL, head bytea NOT NULL, body bytea NOT "
+    "NULL, noted boolean NOT NULL);"
+    "CREATE INDEX parley_stub_by_owner ON parley_stub(owner);"
+    "CREATE INDEX parley_stub_unnoted ON parley_stub(num) WHERE NOT noted;"
+    "CREATE TABLE parley_noted(thread bigint PRIMARY KEY, seq bigint NOT NULL);"
+    "CREATE TABLE parley_checkpoint("
+    "  number bigint PRIMARY KEY, at_ms bigint NOT NULL, line bytea NOT NULL, told boolean NOT "
+    "NULL);"
+    "CREATE INDEX parley_checkpoint_untold ON parley_checkpoint(number) WHERE NOT told;",
 };
 
 static enum err refuse_sql(PGconn *c, struct arena *a, struct str *why, const char *what,
@@ -196,8 +228,7 @@ static enum err exec(PGconn *c, const char *sql, struct arena *a, struct str *wh
     return e;
 }
 
-/* 0: there are no tables yet. */
-static enum err version_of(PGconn *c, int *out, struct arena *a, struct str *why)
+enum err pg_schema_version(PGconn *c, int *out, struct arena *a, struct str *why)
 {
     PGresult *r = PQexec(c, "SELECT to_regclass('parley_schema') IS NOT NULL");
     enum err  e = OK;
@@ -218,14 +249,14 @@ enum err pg_schema(PGconn *c, struct arena *a, struct str *why)
 {
     int      version;
     char     set[64];
-    enum err e = version_of(c, &version, a, why);
+    enum err e = pg_schema_version(c, &version, a, why);
 
     if (e || version == PG_SCHEMA) return e;
     if (version < PG_SCHEMA) {
         e = exec(c, PATIENT, a, why);
         if (!e) e = exec(c, LOCK, a, why);
         if (!e) e = exec(c, "BEGIN", a, why);
-        if (!e) e = version_of(c, &version, a, why); /* another node may have been faster */
+        if (!e) e = pg_schema_version(c, &version, a, why); /* another node may have been faster */
         for (; !e && version < PG_SCHEMA; version++) {
             snprintf(set, sizeof set, "UPDATE parley_schema SET version = %d", version + 1);
             e = exec(c, upgrades[version], a, why);

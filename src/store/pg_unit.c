@@ -104,6 +104,10 @@ static enum err fill_one(struct lane *l, struct unit *u, struct store_job *job, 
         u->stmt = PG_SESSION_PUT + (int)JOB_OF(job, struct store_session)->op;
         session_params(JOB_OF(job, struct store_session), p);
         return OK;
+    case JOB_CHECKPOINT:
+        u->stmt = JOB_OF(job, struct store_checkpoint)->line.ptr ? PG_CHECKPOINT : PG_TOLD;
+        checkpoint_params(JOB_OF(job, struct store_checkpoint), p);
+        return OK;
     case JOB_RELEASE_ALL: u->stmt = PG_RELEASE_ALL; break;
     case JOB_OWN:
         u->stmt = job == &l->s->renew ? PG_RENEW : job == &l->s->tidy ? PG_TIDY : PG_BYE;
@@ -241,6 +245,8 @@ static void end_one(struct lane *l, struct unit *u, struct store_job *job)
     case PG_SESSION_GET:
     case PG_SESSION_END:
     case PG_SESSION_KEEP: e = session_answer(JOB_OF(job, struct store_session), u->result); break;
+    case PG_CHECKPOINT:
+    case PG_TOLD: e = checkpoint_answer(JOB_OF(job, struct store_checkpoint), u->result); break;
     case PG_RENEW:
         list_remove(&job->node);
         pg_renewed(l->s, PQntuples(u->result) == 1 && res_bool(u->result, 0, 0),
@@ -340,7 +346,8 @@ void unit_lost(struct lane *l, struct unit *u)
             job->doubt = ASK;
         }
         /* what a lost sweep has claimed is ours, and only we can find it */
-        if (job->kind == JOB_LIST || job->kind == JOB_EDIT) job->tries = 1;
+        if (job->kind == JOB_LIST || job->kind == JOB_EDIT || job->kind == JOB_CHECKPOINT)
+            job->tries = 1;
     }
     lane_put_back(l, &u->jobs);
 }

@@ -19,9 +19,9 @@ static const char append_sql[] =
     "WITH a AS MATERIALIZED ("
     "  SELECT * FROM unnest($2::bytea[], $3::bytea[], $4::int8[], $5::int8[], $6::int8[],"
     "    $7::int8[], $8::int8[], $9::bytea[], $10::text[], $11::bytea[], $12::bytea[],"
-    "    $35::int8[], $50::bytea[], $51::bytea[])"
+    "    $35::int8[], $50::bytea[], $51::bytea[], $59::bytea[])"
     "  WITH ORDINALITY AS a(owner, name, expected, epoch, new_seq, first_ms, last_ms, title, state,"
-    "    request, run, listed, source, grp, i)),"
+    "    request, run, listed, source, grp, digests, i)),"
     " me AS MATERIALIZED (SELECT " ALIVE " AS alive),"
     " taken AS MATERIALIZED ("
     "  SELECT a.i, t.name, r.run FROM a JOIN parley_request r ON r.owner = a.owner AND"
@@ -41,28 +41,31 @@ static const char append_sql[] =
     "  UPDATE parley_thread t SET seq = o.new_seq, updated_ms = greatest(t.updated_ms, o.last_ms),"
     "    title = coalesce(o.title, t.title), state = coalesce(o.state, t.state), holder = $1,"
     "    hidden = CASE o.listed WHEN 0 THEN t.hidden ELSE o.listed = 1 END,"
-    "    epoch = t.epoch + CASE WHEN t.holder IS NULL THEN 1 ELSE 0 END"
+    "    epoch = t.epoch + CASE WHEN t.holder IS NULL THEN 1 ELSE 0 END,"
+    "    links = parley_links(t.links, o.digests)"
     "  FROM ok o WHERE t.owner = o.owner AND t.name = o.name AND t.seq = o.expected AND "
     /* clang-format off */
     FENCE("o.epoch")
     /* clang-format on */
-    "  RETURNING o.i, t.id, t.epoch),"
+    "  RETURNING o.i, t.id, t.epoch, o.expected, t.links),"
     " fresh AS ("
     "  INSERT INTO parley_thread(owner, name, title, state, seq, created_ms, updated_ms, holder,"
-    "    epoch, hidden, source, grp)"
+    "    epoch, hidden, source, grp, links)"
     "  SELECT owner, name, coalesce(title, ''), coalesce(state, 'idle'), new_seq, first_ms, "
     "last_ms,"
-    "    $1, 1, listed = 1, coalesce(source, ''), grp FROM ok o WHERE o.expected = 0 AND NOT "
-    "EXISTS (SELECT FROM "
+    "    $1, 1, listed = 1, coalesce(source, ''), grp, parley_links(NULL, digests) FROM ok o"
+    "  WHERE o.expected = 0 AND NOT EXISTS (SELECT FROM "
     "parley_thread t"
     "    WHERE t.owner = o.owner AND t.name = o.name OFFSET 0)"
-    "  RETURNING id, owner, name),"
+    "  RETURNING id, owner, name, links),"
     " done AS MATERIALIZED ("
-    "  SELECT i, id, epoch FROM moved UNION ALL"
-    "  SELECT o.i, f.id, 1 FROM fresh f JOIN ok o ON o.owner = f.owner AND o.name = f.name),"
+    "  SELECT i, id, epoch, expected, links FROM moved UNION ALL"
+    "  SELECT o.i, f.id, 1, 0, f.links FROM fresh f JOIN ok o ON o.owner = f.owner AND o.name = "
+    "f.name),"
     " facts AS ("
-    "  INSERT INTO parley_fact(thread, seq, at_ms, epoch, sum, kind, body)"
-    "  SELECT d.id, f.seq, f.at_ms, d.epoch, f.sum, f.kind, f.body"
+    "  INSERT INTO parley_fact(thread, seq, at_ms, epoch, sum, kind, body, link)"
+    "  SELECT d.id, f.seq, f.at_ms, d.epoch, f.sum, f.kind, f.body,"
+    "    substr(d.links, (32 * (f.seq - d.expected - 1) + 1)::int, 32)"
     "  FROM unnest($15::int8[], $16::int8[], $17::int8[], $18::text[], $19::bytea[], $20::int8[])"
     "    AS f(i, seq, at_ms, kind, body, sum) JOIN done d USING (i)),"
     " requests AS ("
@@ -136,21 +139,55 @@ static const char title_sql[] =
                       " SELECT EXISTS (SELECT FROM old), EXISTS (SELECT FROM new),"
                       "  EXISTS (SELECT FROM old WHERE title <> coalesce($6::bytea, title))";
 
+/* links.h in the database's words */
+#define BYTES_OF(text) "int8send(octet_length(" text ")::int8) || " text
+#define LOG_OF(t)      BYTES_OF(t ".owner") " || " BYTES_OF(t ".name")
+#define CHAIN_NAME_OF(t) \
+    "left(encode(sha256(" LOG_OF(t) " || int8send(" t ".created_ms)), 'hex'), 32)"
+#define DIGEST_OF(t, seq, at, kind, body)                       \
+    "sha256(" LOG_OF(t) " || int8send(" seq ") || int8send(" at \
+                        ") || " BYTES_OF("convert_to(" kind ", 'UTF8')") " || " body ")"
+
 static const char remove_sql[] =
     "WITH old AS (SELECT id FROM parley_thread WHERE owner = $2 AND name = $3),"
     " new AS (DELETE FROM parley_thread t WHERE t.owner = $2 AND t.name = $3 AND "
     /* clang-format off */
-    FENCE("$4::int8") " RETURNING t.id),"
-                    /* clang-format on */
-                    " facts AS (DELETE FROM parley_fact WHERE thread = (SELECT id FROM new)),"
-                    " requests AS (DELETE FROM parley_request WHERE thread = (SELECT id FROM new)),"
-                    " approvals AS (DELETE FROM parley_approval WHERE thread = (SELECT id FROM "
-                    "new)),"
-                    " keys AS (DELETE FROM parley_key WHERE thread = (SELECT id FROM new)),"
-                    " with_log AS (DELETE FROM parley_stock_log WHERE thread = (SELECT id FROM "
-                    "new) RETURNING key),"
-                    " stock AS (DELETE FROM parley_stock WHERE key IN (SELECT key FROM with_log))"
-                    " SELECT EXISTS (SELECT FROM old), EXISTS (SELECT FROM new)";
+    FENCE("$4::int8") " RETURNING t.*),"
+    " facts AS (DELETE FROM parley_fact WHERE thread = (SELECT id FROM new)),"
+    " requests AS (DELETE FROM parley_request WHERE thread = (SELECT id FROM new)),"
+    " approvals AS (DELETE FROM parley_approval WHERE thread = (SELECT id FROM new)),"
+    " keys AS (DELETE FROM parley_key WHERE thread = (SELECT id FROM new)),"
+    " with_log AS (DELETE FROM parley_stock_log WHERE thread = (SELECT id FROM new) RETURNING key),"
+    " stock AS (DELETE FROM parley_stock WHERE key IN (SELECT key FROM with_log)),"
+    " noted AS (DELETE FROM parley_noted WHERE thread = (SELECT id FROM new)),"
+    " last AS MATERIALIZED (SELECT new.*, "
+    DIGEST_OF("new", "new.seq + 1", "$6::int8", "'removed'", "$5::bytea") " AS digest FROM new"
+    "  WHERE $5::bytea IS NOT NULL),"
+    " stub AS (INSERT INTO parley_stub(log, owner, name, created_ms, removed_ms, seq, kind,"
+    "   digests, head, body, noted)"
+    "  SELECT " CHAIN_NAME_OF("l") ", l.owner, l.name, l.created_ms, $6::int8, l.seq + 1,"
+    "   'removed', coalesce((SELECT string_agg("
+    DIGEST_OF("l", "f.seq", "f.at_ms", "f.kind", "f.body") ", ''::bytea ORDER BY f.seq)"
+    "    FROM parley_fact f WHERE f.thread = l.id AND f.link IS NOT NULL), '') || l.digest,"
+    "   parley_links(l.links, l.digest), $5::bytea, false FROM last l)"
+                                                            /* clang-format on */
+                                                            " SELECT EXISTS (SELECT FROM old), "
+                                                            "EXISTS (SELECT FROM new)";
+
+static const char checkpoint_sql[] =
+    "WITH made AS (INSERT INTO parley_checkpoint(number, at_ms, line, told)"
+    "  SELECT $1::int8, $2::int8, $3::bytea, false"
+    "  WHERE $1::int8 = coalesce((SELECT max(number) FROM parley_checkpoint), 0) + 1"
+    "  RETURNING number),"
+    " logs AS (INSERT INTO parley_noted(thread, seq)"
+    "  SELECT u.num, u.seq FROM unnest($4::int8[], $5::int8[]) AS u(num, seq)"
+    "   JOIN parley_thread t ON t.id = u.num WHERE EXISTS (SELECT FROM made) ORDER BY u.num"
+    "  ON CONFLICT (thread) DO UPDATE SET seq = excluded.seq),"
+    " stubs AS (UPDATE parley_stub s SET noted = true FROM unnest($6::int8[], $7::int8[])"
+    "   AS u(num, seq) WHERE s.num = u.num AND s.seq = u.seq AND EXISTS (SELECT FROM made))"
+    /* sent twice, and the first one did it */
+    " SELECT EXISTS (SELECT FROM made) OR EXISTS (SELECT FROM parley_checkpoint"
+    "  WHERE number = $1::int8 AND line = $3::bytea)";
 
 /* The lock first, then the judgement of who holds it: parley_alive looks at that moment. */
 static const char claim_sql[] =
@@ -193,6 +230,8 @@ const char *pg_write_sql(int stmt)
     case PG_TITLE: return title_sql;
     case PG_REMOVE: return remove_sql;
     case PG_CLAIM: return claim_sql;
+    case PG_CHECKPOINT: return checkpoint_sql;
+    case PG_TOLD: return "UPDATE parley_checkpoint SET told = true WHERE number = $1::int8";
     case PG_UNFINISHED: return unfinished_sql;
     case PG_RELEASE:
         return "UPDATE parley_thread t SET holder = NULL"
@@ -279,6 +318,32 @@ static int64_t sum_of(const struct store_append *a, size_t k)
     struct store_fact f = a->facts[k];
     f.seq = a->expected + 1 + k;
     return fact_sum(a->log, &f);
+}
+
+/* The digests of its facts, behind each other. */
+static struct str digests_of(const struct store_append *a, struct buf *room)
+{
+    uint8_t digest[CHAIN_LEN];
+
+    buf_clear(room);
+    for (size_t k = 0; k < a->fact_count; k++) {
+        struct store_fact f = a->facts[k];
+        f.seq = a->expected + 1 + k;
+        chain_digest(a->log, &f, digest);
+        buf_add(room, digest, CHAIN_LEN);
+    }
+    return buf_view(room);
+}
+
+static void digest_params(const struct list *jobs, struct params *p)
+{
+    struct store_append *a;
+    struct buf           room;
+
+    buf_init(&room, 0);
+    COLUMN_BYTES(PG_BYTEA, jobs, digests_of(a, &room));
+    if (room.err) p->bytes.err = room.err;
+    buf_done(&room);
 }
 
 /* A row that is given twice is what was given last; one statement may not write it twice. */
@@ -443,6 +508,7 @@ void append_params(struct lane *l, const struct list *jobs, struct params *p)
     PARTS(jobs, spent, spent_count, param_array_int(p, x->day));
     param_array(p, PG_INT8);
     PARTS(jobs, spent, spent_count, param_array_int(p, x->amount));
+    digest_params(jobs, p);
 }
 
 static struct str keep(char *buf, size_t size, struct str s)
@@ -561,7 +627,11 @@ void edit_params(struct pg *s, const struct store_edit *x, struct params *p)
     param_bytes(p, x->log.owner);
     param_bytes(p, x->log.thread);
     param_int(p, (int64_t)x->hold.epoch);
-    if (x->remove) return;
+    if (x->remove) {
+        param_bytes(p, x->stub);
+        param_int(p, x->at_ms);
+        return;
+    }
     param_bytes(p, x->title);
     param_bytes(p, x->title_was);
 }
@@ -573,6 +643,33 @@ enum err edit_answer(const struct store_edit *x, const PGresult *r)
     if (res_bool(r, 0, 0)) return ERR_FENCED;
     /* sent twice, and the first one did it */
     return x->remove && x->job.tries ? OK : ERR_NOT_FOUND;
+}
+
+static void head_params(const struct store_checkpoint *c, bool stubs, struct params *p)
+{
+    param_array(p, PG_INT8);
+    for (size_t i = 0; i < c->head_count; i++)
+        if (c->heads[i].stub == stubs) param_array_int(p, c->heads[i].num);
+    param_array_end(p);
+    param_array(p, PG_INT8);
+    for (size_t i = 0; i < c->head_count; i++)
+        if (c->heads[i].stub == stubs) param_array_int(p, (int64_t)c->heads[i].seq);
+    param_array_end(p);
+}
+
+void checkpoint_params(const struct store_checkpoint *c, struct params *p)
+{
+    param_int(p, (int64_t)c->number);
+    if (!c->line.ptr) return;
+    param_int(p, c->at_ms);
+    param_bytes(p, c->line);
+    head_params(c, false, p);
+    head_params(c, true, p);
+}
+
+enum err checkpoint_answer(const struct store_checkpoint *c, const PGresult *r)
+{
+    return !c->line.ptr || res_bool(r, 0, 0) ? OK : ERR_CONFLICT;
 }
 
 void session_params(const struct store_session *x, struct params *p)

@@ -289,6 +289,13 @@ static void read_all(void *arg)
     ended(s);
 }
 
+static bool find(struct db *d, struct store_list *l)
+{
+    if (l->kind == STORE_THREADS) return db_find(d, l);
+    db_list(d, l);
+    return true;
+}
+
 /* Searches look at many rows: they have a thread of their own, and take turns there. */
 static void find_all(void *arg)
 {
@@ -297,7 +304,7 @@ static void find_all(void *arg)
 
     while (take(s, &s->finder, 1, 0, &one)) {
         if (list_empty(&one)) continue;
-        if (db_find(&s->finder.db, JOB_OF(JOB_AT(one.next), struct store_list))) {
+        if (find(&s->finder.db, JOB_OF(JOB_AT(one.next), struct store_list))) {
             answer(s, &one);
         } else {
             uv_mutex_lock(&s->lock);
@@ -426,7 +433,11 @@ static enum err list_nodes(struct sqlite *s, struct store_list *l)
 static void ask_list(struct sqlite *s, struct store_list *l)
 {
     if (l->kind == STORE_NODES) answer_one(s, &l->job, list_nodes(s, l));
-    else gather(s, l->kind == STORE_THREADS && l->search.len ? &s->finder : &s->reader, &l->job);
+    else
+        gather(s,
+               l->kind == STORE_HEADS || (l->kind == STORE_THREADS && l->search.len) ? &s->finder
+                                                                                     : &s->reader,
+               &l->job);
 }
 
 static void ask(struct store *store, struct store_job *job)
@@ -435,7 +446,8 @@ static void ask(struct store *store, struct store_job *job)
 
     switch ((enum job_kind)job->kind) {
     case JOB_APPEND:
-    case JOB_EDIT: gather(s, &s->writer, job); return;
+    case JOB_EDIT:
+    case JOB_CHECKPOINT: gather(s, &s->writer, job); return;
     case JOB_READ: gather(s, &s->reader, job); return;
     case JOB_LIST: ask_list(s, JOB_OF(job, struct store_list)); return;
     case JOB_CLAIM:

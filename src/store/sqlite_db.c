@@ -66,6 +66,7 @@ enum err db_open(struct db *d, const char *path, const char *const *text, bool d
     enum err e;
 
     *d = (struct db){ .text = text };
+    buf_init(&d->scratch, 0);
     sum_init();
     e = db_err(d, sqlite3_open_v2(path, &d->sql, flags, NULL));
     if (!e) e = db_err(d, sqlite3_busy_timeout(d->sql, BUSY_MS));
@@ -81,6 +82,7 @@ enum err db_open(struct db *d, const char *path, const char *const *text, bool d
 void db_close(struct db *d)
 {
     for (int i = 0; i < DB_STMT_MAX; i++) sqlite3_finalize(d->stmt[i]);
+    buf_done(&d->scratch);
     must(sqlite3_close(d->sql) == SQLITE_OK); /* else a statement was forgotten */
     *d = (struct db){ 0 };
 }
@@ -140,6 +142,12 @@ static int bind_text(sqlite3_stmt *st, int i, struct str s, bool null)
     return sqlite3_bind_text64(st, i, s.ptr ? s.ptr : "", s.len, SQLITE_STATIC, SQLITE_UTF8);
 }
 
+static int bind_bytes(sqlite3_stmt *st, int i, struct str s)
+{
+    if (!s.ptr) return sqlite3_bind_null(st, i);
+    return sqlite3_bind_blob64(st, i, s.ptr, s.len, SQLITE_STATIC);
+}
+
 static int bind_all(sqlite3_stmt *st, const char *types, va_list ap)
 {
     int rc = SQLITE_OK;
@@ -148,6 +156,7 @@ static int bind_all(sqlite3_stmt *st, const char *types, va_list ap)
         switch (*types) {
         case 't': rc = bind_text(st, i, va_arg(ap, struct str), true); break;
         case 's': rc = bind_text(st, i, va_arg(ap, struct str), false); break;
+        case 'b': rc = bind_bytes(st, i, va_arg(ap, struct str)); break;
         case 'i': rc = sqlite3_bind_int64(st, i, va_arg(ap, int64_t)); break;
         default: must(!"type letter");
         }
@@ -230,4 +239,25 @@ struct str db_text(sqlite3_stmt *st, int col)
 {
     const char *p = (const char *)sqlite3_column_text(st, col);
     return str_n(p, p ? (size_t)sqlite3_column_bytes(st, col) : 0);
+}
+
+struct str db_blob(sqlite3_stmt *st, int col)
+{
+    const void *p = sqlite3_column_blob(st, col);
+
+    if (sqlite3_column_type(st, col) == SQLITE_NULL) return STR_NONE;
+    return str_n(p ? p : "", (size_t)sqlite3_column_bytes(st, col));
+}
+
+struct chain_mark db_mark(sqlite3_stmt *st, int col)
+{
+    return (struct chain_mark){ .link = db_blob(st, col + 1),
+                                .summed = sqlite3_column_type(st, col) != SQLITE_NULL,
+                                .sum = sqlite3_column_int64(st, col) };
+}
+
+struct str db_head(sqlite3_stmt *st, int col)
+{
+    struct str links = db_blob(st, col);
+    return links.len > CHAIN_LEN ? str_from(links, links.len - CHAIN_LEN) : links;
 }

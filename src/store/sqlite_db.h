@@ -8,6 +8,7 @@
  *   sqlite_db.c      one connection: statements, binding, error codes
  *   sqlite_write.c   what the writer thread does with a batch
  *   sqlite_read.c    what the reader thread does with a request, and the finder with a search
+ *   sqlite_walk.c    all of it, for whoever looks at everything
  *   sqlite_fault.c   in test builds: writes, syncs and memory that fail when told to
  *
  * A struct db is used by one thread at a time: opened and closed by the loop
@@ -20,12 +21,14 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "base/buf.h"
+#include "store/links.h"
 #include "store/rows.h"
 #include "store/store_ops.h"
 
 /* --- a connection (sqlite_db.c) ----------------------------------------------- */
 
-#define DB_STMT_MAX 56
+#define DB_STMT_MAX 72
 
 struct db {
     sqlite3           *sql;
@@ -38,6 +41,7 @@ struct db {
     bool               new_epoch;
     /* the writer's: kept here, because the file may come to say something else */
     int64_t            epoch, base;
+    struct buf         scratch; /* the writer's: links and digests of an append, of a removal */
 };
 
 /* db_close it also when this fails; sqlite3_errmsg(d->sql) says why until then. */
@@ -58,7 +62,8 @@ void                db_cut_log(struct db *d);
 void                db_checkpoint_on_close(struct db *d);
 
 /* `types` has a letter per value: t (struct str, STR_NONE is NULL), s (struct
- * str, STR_NONE is ""), i (int64_t). Texts are borrowed until the statement ends. */
+ * str, STR_NONE is ""), b (struct str: bytes, STR_NONE is NULL), i (int64_t). Texts are borrowed
+ * until the statement ends. */
 MUST_CHECK enum err db_run(struct db *d, int stmt, const char *types, ...); /* to its end */
 MUST_CHECK enum err db_ask(struct db *d, int stmt, sqlite3_stmt **out, const char *types, ...);
 /* OK: a row. ERR_NOT_FOUND: no more. After anything but a row the statement has ended by itself. */
@@ -66,6 +71,11 @@ MUST_CHECK enum err db_next(struct db *d, sqlite3_stmt *st);
 void                db_end(sqlite3_stmt *st); /* when leaving before that */
 /* valid until the next db_next or db_end */
 struct str          db_text(sqlite3_stmt *st, int col);
+struct str          db_blob(sqlite3_stmt *st, int col);
+/* what stands beside a fact: in `col` its sum, behind that its link */
+struct chain_mark   db_mark(sqlite3_stmt *st, int col);
+/* of a log's `links`; STR_NONE: there is none */
+struct str          db_head(sqlite3_stmt *st, int col);
 
 /* --- the file (sqlite_file.c) --------------------------------------------------- */
 
@@ -87,7 +97,7 @@ struct db_file {
     bool            overwritten;
 };
 
-#define DB_SCHEMA         10         /* the version this program writes */
+#define DB_SCHEMA         11         /* the version this program writes */
 #define DB_APPLICATION_ID 1886547065 /* "prly": tells our files from other programs' */
 
 /* Sentences for people: *why is the sentence, or that memory ran out; returns e. */
@@ -154,8 +164,8 @@ void db_faults(void); /* before the first use of SQLite */
 /* --- work (sqlite_write.c, sqlite_read.c) ------------------------------------------ */
 
 extern const char *const db_write_sql[], *const db_read_sql[];
-#define DB_WRITE_SQL_COUNT 41
-#define DB_READ_SQL_COUNT  22 /* of the fixed ones; the approvals' come after them */
+#define DB_WRITE_SQL_COUNT 49
+#define DB_READ_SQL_COUNT  25 /* of the fixed ones; the approvals' come after them */
 
 /* One transaction for the whole batch (appends, edits, sessions); afterwards every job has its result. */
 void                db_commit(struct db *d, struct list *batch);

@@ -113,6 +113,22 @@ static const char *const upgrades[DB_SCHEMA] = {
     "  WHERE status IN ('pending', 'offered', 'unknown') AND expires_ms > 0;",
     /* 9 -> 10. Sums have names of their own; those that were there are tokens of people. */
     "UPDATE used SET owner = 'tokens/principal/' || owner;",
+    /* 10 -> 11. Facts carry a link (links.h); what a removed log leaves; what was signed. What is there
+     * is not looked at. `links`: its last 32 bytes are the head, as in a database, where there are
+     * more of them. */
+    "ALTER TABLE thread ADD COLUMN links BLOB;"
+    "ALTER TABLE fact ADD COLUMN link BLOB;"
+    "CREATE TABLE stub("
+    "  num INTEGER PRIMARY KEY, log TEXT NOT NULL, owner TEXT NOT NULL, name TEXT NOT NULL, "
+    "created_ms INTEGER NOT NULL, removed_ms INTEGER NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT "
+    "NULL, digests BLOB NOT NULL, head BLOB NOT NULL, body TEXT NOT NULL, noted INTEGER NOT NULL);"
+    "CREATE INDEX stub_by_owner ON stub(owner);"
+    "CREATE INDEX stub_unnoted ON stub(num) WHERE noted = 0;"
+    "CREATE TABLE noted(thread INTEGER PRIMARY KEY, seq INTEGER NOT NULL);"
+    "CREATE TABLE checkpoint("
+    "  number INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, line TEXT NOT NULL, told INTEGER NOT "
+    "NULL);"
+    "CREATE INDEX checkpoint_untold ON checkpoint(number) WHERE told = 0;",
 };
 
 /* --- sentences for people ------------------------------------------------------- */

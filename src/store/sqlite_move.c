@@ -55,7 +55,7 @@ static void complete(struct move_batch *b, int list)
 
     if (list == MOVE_FACTS) {
         struct store_fact f = { (uint64_t)v[1].n, v[2].n, v[3].s, v[4].s };
-        v[5].n = fact_sum((struct log_name){ v[6].s, v[7].s }, &f);
+        v[5].n = fact_sum((struct log_name){ v[7].s, v[8].s }, &f);
     } else {
         struct store_approval p = { v[2].s, v[4].s, v[5].s, v[6].s, v[7].s, v[8].n, v[9].n };
         v[10].n = approval_sum((struct log_name){ v[1].s, v[11].s }, &p);
@@ -225,6 +225,7 @@ static enum err empty(struct move_side *s)
                 "BEGIN IMMEDIATE; DROP TABLE move; DELETE FROM thread; DELETE FROM fact;"
                 " DELETE FROM request; DELETE FROM approval; DELETE FROM tool;"
                 " DELETE FROM used; DELETE FROM key; DELETE FROM stock; DELETE FROM session;"
+                " DELETE FROM stub; DELETE FROM checkpoint; DELETE FROM noted;"
                 " INSERT INTO title_gram(title_gram) VALUES('delete-all'); COMMIT");
 }
 

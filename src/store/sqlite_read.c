@@ -37,6 +37,9 @@ enum stmt {
     R_SAID,
     R_ALL_USED,
     R_WAITING,
+    R_HEADS,
+    R_LAST,
+    R_UNTOLD,
     R_APPROVALS, /* 16 of them, one per set of filters; built when first asked for */
     R_COUNT = R_APPROVALS + 16
 };
@@ -113,6 +116,14 @@ const char *const db_read_sql[R_COUNT] = {
                 " WHERE t.owner = ?1 AND t.source = '' AND t.hidden = 0"
                 " AND (t.updated_ms, t.id) < (?2, ?3)"
                 " ORDER BY t.updated_ms DESC, t.id DESC, f.seq DESC"),
+    [R_HEADS] =
+        "SELECT t.owner, t.name, t.created_ms, t.seq, t.links, t.id, NULL FROM thread t LEFT JOIN "
+        "noted n ON n.thread = t.id WHERE t.links IS NOT NULL AND t.seq > ifnull(n.seq, 0)"
+        " UNION ALL SELECT '', '', created_ms, seq, head, num, log FROM stub WHERE noted = 0 LIMIT "
+        "?1",
+    [R_LAST] = "SELECT number, line FROM checkpoint WHERE number ="
+               " (SELECT max(number) FROM checkpoint)",
+    [R_UNTOLD] = "SELECT number, line FROM checkpoint WHERE told = 0 ORDER BY number LIMIT ?1",
 };
 
 /* --- a log's facts ------------------------------------------------------------------ */
@@ -325,6 +336,32 @@ static enum err ask_stock(struct db *d, const struct store_list *l, struct row_p
     return db_ask(d, R_STOCK, out, "ttiii", l->status, l->owner, from.ms, from.num, limit);
 }
 
+static uint64_t fill_log_head(struct arena *a, sqlite3_stmt *st, struct store_row *row,
+                              struct row_place *at)
+{
+    struct log_name log = { db_text(st, 0), db_text(st, 1) };
+    struct str      name = db_text(st, 6);
+
+    (void)at;
+    row->created_ms = sqlite3_column_int64(st, 2);
+    row->seq = (uint64_t)sqlite3_column_int64(st, 3);
+    row->head = arena_dup(a, db_head(st, 4));
+    row->num = sqlite3_column_int64(st, 5);
+    row->stub = name.ptr != NULL;
+    if (row->stub) snprintf(row->log, sizeof row->log, STR_FMT, STR_ARG(name));
+    else chain_name(log, row->created_ms, row->log);
+    return 0;
+}
+
+static uint64_t fill_checkpoint(struct arena *a, sqlite3_stmt *st, struct store_row *row,
+                                struct row_place *at)
+{
+    (void)at;
+    row->number = (uint64_t)sqlite3_column_int64(st, 0);
+    row->line = copy(a, st, 1);
+    return 0;
+}
+
 /* A client tool that is offered and that nobody was asked about is no approval; it is there for
  * whoever asks for just that, or by its id. */
 #define NOT_OFFERED(by) ((by)&BY_ID ? "" : " AND a.status <> 'offered'")
@@ -386,6 +423,9 @@ static enum err ask_list(struct db *d, const struct store_list *l, int64_t limit
     case STORE_EVENTS: return db_ask(d, R_EVENTS, out, "ii", from.num, limit);
     case STORE_EVENT_HEAD: return db_ask(d, R_EVENT_HEAD, out, "");
     case STORE_WAITING: return db_ask(d, R_WAITING, out, "");
+    case STORE_HEADS: return db_ask(d, R_HEADS, out, "i", limit);
+    case STORE_LAST: return db_ask(d, R_LAST, out, "");
+    case STORE_UNTOLD: return db_ask(d, R_UNTOLD, out, "i", limit);
     case STORE_NODES: break; /* known without asking the file */
     }
     must(!"list kind");
@@ -409,6 +449,9 @@ static uint64_t (*filler(enum store_list_kind kind))(struct arena *, sqlite3_stm
     case STORE_EVENTS: return fill_event;
     case STORE_EVENT_HEAD: return fill_head;
     case STORE_WAITING: return fill_waiting;
+    case STORE_HEADS: return fill_log_head;
+    case STORE_LAST:
+    case STORE_UNTOLD: return fill_checkpoint;
     case STORE_NODES: break;
     }
     must(!"list kind");

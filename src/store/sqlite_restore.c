@@ -145,24 +145,24 @@ static void note_damage(struct damage *g, int64_t thread, struct str name, struc
 
 /* Row by row, those of one conversation behind each other. Its facts are 1, 2 ... to the thread's
  * own seq. */
-#define EVERY_ROW                                                                             \
-    "SELECT t.id, t.owner, t.name, t.seq, f.seq, f.at_ms, f.kind, f.body, f.sum,"             \
-    " (SELECT max(seq) FROM fact c WHERE c.thread = t.id) FROM thread t LEFT JOIN fact f ON " \
-    "f.thread = t.id ORDER BY t.id, f.seq"
+#define EVERY_FACT(link)                                                                \
+    "SELECT t.id, t.owner, t.name, t.seq, f.seq, f.at_ms, f.kind, f.body, f.sum, " link \
+    ", (SELECT max(seq) FROM fact c WHERE c.thread = t.id) FROM thread t"               \
+    " LEFT JOIN fact f ON f.thread = t.id ORDER BY t.id, f.seq"
+#define LINKED 9 /* the schema from which on facts have links */
 #define EVERY_APPROVAL                                                                       \
     "SELECT t.id, a.owner, t.name, a.id, a.call, a.tool, a.status, a.body, a.requested_ms, " \
     "a.expires_ms, a.sum"                                                                    \
     " FROM approval a JOIN thread t ON t.id = a.thread ORDER BY t.id"
 
-static bool fact_is_sound(sqlite3_stmt *st, uint64_t want)
+static bool fact_is_sound(sqlite3_stmt *st, uint64_t want, struct chain_check *chain)
 {
     struct log_name   log = { db_text(st, 1), db_text(st, 2) };
     struct store_fact f = { (uint64_t)sqlite3_column_int64(st, 4), sqlite3_column_int64(st, 5),
                             db_text(st, 6), db_text(st, 7) };
 
-    if (sqlite3_column_int64(st, 3) != sqlite3_column_int64(st, 9) || f.seq != want) return false;
-    return sqlite3_column_type(st, 8) == SQLITE_NULL ||
-           sqlite3_column_int64(st, 8) == fact_sum(log, &f);
+    if (sqlite3_column_int64(st, 3) != sqlite3_column_int64(st, 10) || f.seq != want) return false;
+    return chain_follows(chain, log, &f, db_mark(st, 8));
 }
 
 static bool approval_is_sound(sqlite3_stmt *st)
@@ -180,19 +180,22 @@ static bool approval_is_sound(sqlite3_stmt *st)
            sqlite3_column_int64(st, 10) == approval_sum(log, &p);
 }
 
-static enum err look_at_rows(struct db *d, bool approvals, struct damage *g, struct arena *a)
+static enum err look_at_rows(struct db *d, const char *sql, struct damage *g, struct arena *a)
 {
-    sqlite3_stmt *st = NULL;
-    int64_t       thread = 0;
-    uint64_t      seq = 0;
-    int rc = sqlite3_prepare_v2(d->sql, approvals ? EVERY_APPROVAL : EVERY_ROW, -1, &st, NULL);
+    sqlite3_stmt      *st = NULL;
+    struct chain_check chain = { 0 };
+    int64_t            thread = 0;
+    uint64_t           seq = 0;
+    bool               approvals = strcmp(sql, EVERY_APPROVAL) == 0;
+    int                rc = sqlite3_prepare_v2(d->sql, sql, -1, &st, NULL);
 
     g->last = 0;
     while (rc == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW) {
         int64_t id = sqlite3_column_int64(st, 0);
         seq = id == thread ? seq + 1 : 1;
+        if (seq == 1) chain = (struct chain_check){ 0 };
         thread = id;
-        if (!(approvals ? approval_is_sound(st) : fact_is_sound(st, seq)))
+        if (!(approvals ? approval_is_sound(st) : fact_is_sound(st, seq, &chain)))
             note_damage(g, id, db_text(st, 2), a);
     }
     rc = sqlite3_finalize(st);
@@ -210,7 +213,8 @@ static enum err check_sums(struct db *d, struct arena *a, uint64_t *damaged, str
     if (db_int(d, "PRAGMA user_version", &version))
         return db_refuse(what, arena_dup(a, str_c(sqlite3_errmsg(d->sql))), ERR_TYPE);
     if (version < 2) return OK;
-    if (look_at_rows(d, false, &facts, a) || look_at_rows(d, true, &approvals, a))
+    if (look_at_rows(d, version < LINKED ? EVERY_FACT("NULL") : EVERY_FACT("f.link"), &facts, a) ||
+        look_at_rows(d, EVERY_APPROVAL, &approvals, a))
         return db_refuse(what, arena_dup(a, str_c(sqlite3_errmsg(d->sql))), ERR_TYPE);
     *damaged = facts.count + approvals.count;
     if (*damaged)

@@ -59,6 +59,14 @@ enum stmt {
     W_DROP_STOCK,
     W_EVENT,
     W_EVENTS_OVER,
+    W_FACTS,
+    W_STUB,
+    W_DROP_NOTED,
+    W_CHECKPOINT,
+    W_NOTED,
+    W_STUB_NOTED,
+    W_TOLD,
+    W_LAST,
     W_COUNT
 };
 _Static_assert((int)W_COUNT <= DB_STMT_MAX, "room for every statement");
@@ -71,12 +79,13 @@ const char *const db_write_sql[W_COUNT] = {
     [W_SAVE] = "SAVEPOINT one",
     [W_RELEASE] = "RELEASE one",
     [W_UNDO] = "ROLLBACK TO one",
-    [W_THREAD] = "SELECT id, seq FROM thread WHERE owner = ?1 AND name = ?2",
+    [W_THREAD] = "SELECT id, seq, links, created_ms FROM thread WHERE owner = ?1 AND name = ?2",
     [W_THREAD_NEW] = "INSERT INTO thread(owner, name, title, state, seq, created_ms, updated_ms,"
-                     " source, grp) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                     " source, grp, links) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     /* The clock may jump back; the newest change still comes first in the list. */
     [W_THREAD_MOVE] = "UPDATE thread SET seq = ?2, updated_ms = max(updated_ms, ?3),"
-                      " title = ifnull(?4, title), state = ifnull(?5, state) WHERE id = ?1",
+                      " title = ifnull(?4, title), state = ifnull(?5, state), links = ?6 WHERE id ="
+                      " ?1",
     [W_THREAD_TITLE] = "UPDATE thread SET title = ?2 WHERE id = ?1 AND title = ifnull(?3, title)",
     /* The index must be told the old title word for word to take it out. By triggers it cannot be
      * done: SQLite does not let a schema that is not trusted write to it. */
@@ -84,8 +93,8 @@ const char *const db_write_sql[W_COUNT] = {
                    " SELECT id, replace(title, char(0), ' ') FROM thread WHERE id = ?1",
     [W_TITLE_OUT] = "INSERT INTO title_gram(title_gram, rowid, title)"
                     " SELECT 'delete', id, replace(title, char(0), ' ') FROM thread WHERE id = ?1",
-    [W_FACT] =
-        "INSERT INTO fact(thread, seq, at_ms, kind, body, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+    [W_FACT] = "INSERT INTO fact(thread, seq, at_ms, kind, body, sum, link) VALUES(?1, ?2, ?3, ?4, "
+               "?5, ?6, ?7)",
     [W_REQUEST] = "SELECT t.name, r.run FROM request r JOIN thread t ON t.id = r.thread"
                   " WHERE r.owner = ?1 AND r.id = ?2",
     [W_REQUEST_NEW] = "INSERT INTO request(owner, id, thread, run) VALUES(?1, ?2, ?3, ?4)",
@@ -134,6 +143,17 @@ const char *const db_write_sql[W_COUNT] = {
     [W_DROP_STOCK] = "DELETE FROM stock WHERE thread = ?1",
     [W_EVENT] = "INSERT INTO event(at_ms, owner, kind, id, body) VALUES(?1, ?2, ?3, ?4, ?5)",
     [W_EVENTS_OVER] = "DELETE FROM event WHERE at_ms < ?1",
+    [W_FACTS] = "SELECT seq, at_ms, kind, body, sum, link FROM fact WHERE thread = ?1"
+                " ORDER BY seq",
+    [W_STUB] = "INSERT INTO stub(log, owner, name, created_ms, removed_ms, seq, kind, digests,"
+               " head, body, noted) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 0)",
+    [W_DROP_NOTED] = "DELETE FROM noted WHERE thread = ?1",
+    [W_CHECKPOINT] = "INSERT INTO checkpoint(number, at_ms, line, told) VALUES(?1, ?2, ?3, 0)",
+    [W_NOTED] = "INSERT INTO noted(thread, seq) SELECT ?1, ?2 FROM thread WHERE id = ?1"
+                " AND created_ms = ?3 ON CONFLICT(thread) DO UPDATE SET seq = ?2",
+    [W_STUB_NOTED] = "UPDATE stub SET noted = 1 WHERE num = ?1 AND seq = ?2",
+    [W_TOLD] = "UPDATE checkpoint SET told = 1 WHERE number = ?1",
+    [W_LAST] = "SELECT ifnull(max(number), 0) FROM checkpoint",
 };
 
 /* --- append ------------------------------------------------------------------- */
@@ -160,33 +180,61 @@ static enum err check_request(struct db *d, struct store_append *a)
     return ERR_EXISTS;
 }
 
+struct place { /* a log's row */
+    int64_t  id, created_ms;
+    uint64_t seq;
+    uint8_t  head[CHAIN_LEN]; /* zero: the chain has not begun */
+};
+
 /* ERR_NOT_FOUND: no such log. */
-static enum err find_thread(struct db *d, struct log_name log, int64_t *id, uint64_t *seq)
+static enum err find_thread(struct db *d, struct log_name log, struct place *at)
 {
     sqlite3_stmt *st;
     enum err      e = db_ask(d, W_THREAD, &st, "tt", log.owner, log.thread);
+    struct str    head;
 
+    *at = (struct place){ 0 };
     if (!e) e = db_next(d, st);
     if (e) return e;
-    *id = sqlite3_column_int64(st, 0);
-    *seq = (uint64_t)sqlite3_column_int64(st, 1);
+    at->id = sqlite3_column_int64(st, 0);
+    at->seq = (uint64_t)sqlite3_column_int64(st, 1);
+    head = db_head(st, 2);
+    if (head.len == CHAIN_LEN) memcpy(at->head, head.ptr, CHAIN_LEN);
+    at->created_ms = sqlite3_column_int64(st, 3);
     db_end(st);
     return OK;
 }
 
-static enum err move_thread(struct db *d, const struct store_append *a, int64_t *id)
+/* Each fact's link, behind each other in d->scratch; the last one is the new head. */
+static enum err link_facts(struct db *d, const struct store_append *a, uint8_t head[CHAIN_LEN])
+{
+    uint8_t digest[CHAIN_LEN];
+
+    buf_clear(&d->scratch);
+    for (size_t i = 0; i < a->fact_count; i++) {
+        struct store_fact f = a->facts[i];
+        f.seq = a->expected + 1 + i;
+        chain_digest(a->log, &f, digest);
+        chain_link(head, digest);
+        buf_add(&d->scratch, head, CHAIN_LEN);
+    }
+    return d->scratch.err;
+}
+
+static enum err move_thread(struct db *d, const struct store_append *a, struct str head,
+                            int64_t *id)
 {
     int64_t  first_ms = a->facts[0].at_ms, last_ms = a->facts[a->fact_count - 1].at_ms;
     enum err e = *id && a->title.ptr ? db_run(d, W_TITLE_OUT, "i", *id) : OK;
     bool     titled = a->title.ptr || !*id;
 
     if (!e && *id)
-        e = db_run(d, W_THREAD_MOVE, "iiitt", *id, (int64_t)a->new_seq, last_ms, a->title,
-                   a->state);
+        e = db_run(d, W_THREAD_MOVE, "iiittb", *id, (int64_t)a->new_seq, last_ms, a->title,
+                   a->state, head);
     else if (!e) {
-        e = db_run(d, W_THREAD_NEW, "ttstiiist", a->log.owner, a->log.thread, a->title,
+        e = db_run(d, W_THREAD_NEW, "ttstiiistb", a->log.owner, a->log.thread, a->title,
                    a->state.ptr ? a->state : STR("idle"), (int64_t)a->new_seq, first_ms, last_ms,
-                   a->origin.source, a->origin.group);
+                   a->origin.source, a->origin.group, head);
         if (!e) *id = sqlite3_last_insert_rowid(d->sql);
     }
     return e || !titled ? e : db_run(d, W_TITLE_IN, "i", *id);
@@ -199,8 +247,8 @@ static enum err add_facts(struct db *d, const struct store_append *a, int64_t th
     for (size_t i = 0; i < a->fact_count && !e; i++) {
         struct store_fact f = a->facts[i];
         f.seq = a->expected + 1 + i;
-        e = db_run(d, W_FACT, "iiissi", thread, (int64_t)f.seq, f.at_ms, f.kind, f.body,
-                   fact_sum(a->log, &f));
+        e = db_run(d, W_FACT, "iiissib", thread, (int64_t)f.seq, f.at_ms, f.kind, f.body,
+                   fact_sum(a->log, &f), str_n(d->scratch.ptr + i * CHAIN_LEN, CHAIN_LEN));
     }
     return e;
 }
@@ -335,21 +383,21 @@ static enum err look_ahead(struct db *d, struct store_append *a)
 /* `wrote`: set before the first change, so that a failure without it leaves nothing to undo. */
 static enum err append(struct db *d, struct store_append *a, bool *wrote)
 {
-    int64_t  id = 0;
-    uint64_t seq = 0;
-    enum err e = a->request_id.ptr ? check_request(d, a) : OK;
+    struct place at;
+    enum err     e = a->request_id.ptr ? check_request(d, a) : OK;
 
     if (e) return e;
-    e = find_thread(d, a->log, &id, &seq);
+    e = find_thread(d, a->log, &at);
     if (e && e != ERR_NOT_FOUND) return e;
-    if (seq != a->expected) return ERR_CONFLICT;
+    if (at.seq != a->expected) return ERR_CONFLICT;
     if (a->take_count && (e = look_ahead(d, a))) return e;
-    a->new_seq = seq + a->fact_count;
+    if ((e = link_facts(d, a, at.head))) return e;
+    a->new_seq = at.seq + a->fact_count;
     *wrote = true;
-    e = move_thread(d, a, &id);
-    if (!e && a->take_count) e = take_all(d, a, id);
-    if (!e) e = add_facts(d, a, id);
-    if (!e) e = update_lists(d, a, id);
+    e = move_thread(d, a, str_n((char *)at.head, CHAIN_LEN), &at.id);
+    if (!e && a->take_count) e = take_all(d, a, at.id);
+    if (!e) e = add_facts(d, a, at.id);
+    if (!e) e = update_lists(d, a, at.id);
     return e;
 }
 
@@ -366,23 +414,91 @@ static enum err retitle(struct db *d, const struct store_edit *x, int64_t id, bo
     return !e && !changed ? ERR_CONFLICT : e;
 }
 
+/* The digests of the facts that the chain holds, behind each other in d->scratch. */
+static enum err gather_digests(struct db *d, struct log_name log, int64_t thread)
+{
+    sqlite3_stmt *st;
+    uint8_t       digest[CHAIN_LEN];
+    enum err      e = db_ask(d, W_FACTS, &st, "i", thread);
+
+    buf_clear(&d->scratch);
+    while (!e && !(e = db_next(d, st))) {
+        struct store_fact f = { (uint64_t)sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1),
+                                db_text(st, 2), db_text(st, 3) };
+        if (!db_mark(st, 4).link.ptr) continue;
+        chain_digest(log, &f, digest);
+        buf_add(&d->scratch, digest, CHAIN_LEN);
+    }
+    return e == ERR_NOT_FOUND ? d->scratch.err : e;
+}
+
+static enum err leave_stub(struct db *d, const struct store_edit *x, struct place *at)
+{
+    struct store_fact last = { at->seq + 1, x->at_ms, STR("removed"), x->stub };
+    uint8_t           digest[CHAIN_LEN];
+    char              name[CHAIN_NAME + 1];
+    enum err          e = gather_digests(d, x->log, at->id);
+
+    if (e) return e;
+    chain_digest(x->log, &last, digest);
+    chain_link(at->head, digest);
+    chain_name(x->log, at->created_ms, name);
+    buf_add(&d->scratch, digest, CHAIN_LEN);
+    if (d->scratch.err) return d->scratch.err;
+    return db_run(d, W_STUB, "tttiiitbbt", str_c(name), x->log.owner, x->log.thread, at->created_ms,
+                  x->at_ms, (int64_t)last.seq, last.kind, buf_view(&d->scratch),
+                  str_n((char *)at->head, CHAIN_LEN), x->stub);
+}
+
 static enum err edit(struct db *d, const struct store_edit *x, bool *wrote)
 {
-    int64_t  id;
-    uint64_t seq;
-    enum err e = find_thread(d, x->log, &id, &seq);
+    struct place     at;
+    enum err         e = find_thread(d, x->log, &at);
+    static const int drops[] = { W_TITLE_OUT, W_DROP_FACTS, W_DROP_REQUESTS, W_DROP_APPROVALS,
+                                 W_DROP_KEYS, W_DROP_STOCK, W_DROP_NOTED,    W_DROP_THREAD };
 
     if (e) return e;
     *wrote = true;
-    if (!x->remove) return x->title.ptr ? retitle(d, x, id, wrote) : OK;
-    e = db_run(d, W_TITLE_OUT, "i", id);
-    if (!e) e = db_run(d, W_DROP_FACTS, "i", id);
-    if (!e) e = db_run(d, W_DROP_REQUESTS, "i", id);
-    if (!e) e = db_run(d, W_DROP_APPROVALS, "i", id);
-    if (!e) e = db_run(d, W_DROP_KEYS, "i", id);
-    if (!e) e = db_run(d, W_DROP_STOCK, "i", id);
-    if (!e) e = db_run(d, W_DROP_THREAD, "i", id);
+    if (!x->remove) return x->title.ptr ? retitle(d, x, at.id, wrote) : OK;
+    if (x->stub.ptr) e = leave_stub(d, x, &at);
+    for (size_t i = 0; i < sizeof drops / sizeof *drops && !e; i++)
+        e = db_run(d, drops[i], "i", at.id);
     return e;
+}
+
+/* --- checkpoints ---------------------------------------------------------------- */
+
+static enum err note_heads(struct db *d, const struct store_checkpoint *c)
+{
+    enum err e = OK;
+
+    for (size_t i = 0; i < c->head_count && !e; i++) {
+        const struct store_row *h = &c->heads[i];
+        e = h->stub ? db_run(d, W_STUB_NOTED, "ii", h->num, (int64_t)h->seq)
+                    : db_run(d, W_NOTED, "iii", h->num, (int64_t)h->seq, h->created_ms);
+    }
+    return e;
+}
+
+static enum err checkpoint(struct db *d, const struct store_checkpoint *c, bool *wrote)
+{
+    sqlite3_stmt *st;
+    int64_t       last = 0;
+    enum err      e;
+
+    if (!c->line.ptr) {
+        *wrote = true;
+        return db_run(d, W_TOLD, "i", (int64_t)c->number);
+    }
+    e = db_ask(d, W_LAST, &st, "");
+    if (!e) e = db_next(d, st);
+    if (e) return e;
+    last = sqlite3_column_int64(st, 0);
+    db_end(st);
+    if ((uint64_t)last + 1 != c->number) return ERR_CONFLICT;
+    *wrote = true;
+    e = db_run(d, W_CHECKPOINT, "iit", (int64_t)c->number, c->at_ms, c->line);
+    return e ? e : note_heads(d, c);
 }
 
 /* --- the batch ------------------------------------------------------------------ */
@@ -413,6 +529,8 @@ static enum err attempt(struct db *d, struct store_job *job, bool *wrote)
     case JOB_APPEND: return job->result = append(d, JOB_OF(job, struct store_append), wrote);
     case JOB_EDIT: return job->result = edit(d, JOB_OF(job, struct store_edit), wrote);
     case JOB_SESSION: return job->result = session(d, JOB_OF(job, struct store_session), wrote);
+    case JOB_CHECKPOINT:
+        return job->result = checkpoint(d, JOB_OF(job, struct store_checkpoint), wrote);
     default: must(!"job kind");
     }
     return ERR_UNSUPPORTED;

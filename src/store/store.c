@@ -117,6 +117,11 @@ struct str store_session_family(const struct store_session *x)
     return x->each && len ? str_cut(x->key, len - 1) : STR("");
 }
 
+void store_checkpoint(struct store *s, struct store_checkpoint *c)
+{
+    ask(s, &c->job, JOB_CHECKPOINT);
+}
+
 /* --- answers ---------------------------------------------------------------------- */
 
 static void tell_append(struct store *s, struct store_append *a, enum err e)
@@ -164,6 +169,9 @@ void store_tell(struct store *s, struct store_job *job)
         JOB_OF(job, struct store_release_all)->done(JOB_OF(job, struct store_release_all), e);
         return;
     case JOB_SESSION: tell_session(JOB_OF(job, struct store_session), e); return;
+    case JOB_CHECKPOINT:
+        JOB_OF(job, struct store_checkpoint)->done(JOB_OF(job, struct store_checkpoint), e);
+        return;
     case JOB_RELEASE:
     case JOB_OWN: break;
     }

@@ -3,7 +3,8 @@
  * A log is named by (owner, thread). Its facts are numbered 1, 2, 3 ... without
  * holes. The store knows nothing of what a fact means: kind is a word, body is a
  * JSON text. Every fact carries a checksum, so that a flipped bit on the disk is found before it is
- * believed. What must be found without reading logs (a person's threads, the approvals that wait, a
+ * believed, and a hash over itself and all before it, so that an auditor finds what somebody changed
+ * (links.h). What must be found without reading logs (a person's threads, the approvals that wait, a
  * request id, how often a tool ran) is kept in small lists that an append updates in the same
  * transaction: never one without the other.
  *
@@ -254,6 +255,11 @@ enum store_list_kind {
     /* the pending approvals of everybody: one row, how many (`amount`) and since when the oldest
      * waits (created_ms; 0: there is none) */
     STORE_WAITING,
+    /* Heads of logs and of stubs that no checkpoint has noted as they are now. Looks at every log:
+     * not for what is asked often. */
+    STORE_HEADS,
+    STORE_LAST,   /* the checkpoint with the largest number, if any */
+    STORE_UNTOLD, /* checkpoints that are not told yet, in their order */
 };
 
 struct store_row { /* which members are filled depends on the list */
@@ -275,6 +281,14 @@ struct store_row { /* which members are filled depends on the list */
     struct str            node, url, version;
     int64_t               lease_ms;
     uint64_t              held, running;
+    /* a head: of which log (chain_name), at which seq; `num` is for the checkpoint that notes it */
+    char                  log[32 + 1];
+    uint64_t              seq;
+    struct str            head;
+    int64_t               num;
+    bool                  stub;
+    /* a checkpoint: its number; what was signed is its `line` */
+    uint64_t              number;
     /* an approval that is not what was stored: nothing of it may be told as true */
     bool                  damaged;
 };
@@ -316,8 +330,12 @@ struct store_edit {
     struct str        title; /* STR_NONE: unchanged */
     /* the new title only in this one's place, else ERR_CONFLICT; STR_NONE: in any case */
     struct str        title_was;
-    /* the log, its rows and its request ids are gone for good */
+    /* The log, its rows and its request ids are gone for good. What stays is a stub: the digests of
+     * its facts (links.h) and behind them one more fact, "removed", with this body and time. Body
+     * STR_NONE: nothing stays. */
     bool              remove;
+    struct str        stub;
+    int64_t           at_ms;
     void (*done)(struct store_edit *e, enum err err); /* ERR_NOT_FOUND */
     struct store_job job;                             /* private */
 };
@@ -382,6 +400,24 @@ struct store_session {
     struct arena     arena;
 };
 void store_session(struct store *s, struct store_session *x);
+
+/* --- checkpoints ------------------------------------------------------------------- */
+
+/* What was signed about the heads of logs (audit/checkpoint.h), kept and numbered 1, 2, 3 ... here
+ * before anybody is told. */
+struct store_checkpoint {
+    /* one more than the last: else ERR_CONFLICT, and nothing is kept */
+    uint64_t                number;
+    /* STR_NONE: no new one, but the checkpoint of that number was told */
+    struct str              line;
+    int64_t                 at_ms;
+    /* as STORE_HEADS gave them: noted at that seq from now on */
+    const struct store_row *heads;
+    size_t                  head_count;
+    void (*done)(struct store_checkpoint *c, enum err e);
+    struct store_job job; /* private */
+};
+void store_checkpoint(struct store *s, struct store_checkpoint *c);
 
 /* --- life ---------------------------------------------------------------------- */
 
@@ -451,7 +487,7 @@ MUST_CHECK enum err store_nodes_of(struct str url, struct arena *a, struct store
  * is there and was read again and compared. Cut off at any point, the same call goes on where it
  * was; what was begun from another source, or from this one before it changed, is ERR_CONFLICT
  * unless `anew`. The source stays as it is. Waits; not for the loop thread of a server. */
-#define STORE_LISTS 9
+#define STORE_LISTS 11
 struct store_move {
     struct str from, to; /* as store_open takes them */
     bool       anew;     /* forget what an unfinished move left in `to` */

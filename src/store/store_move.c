@@ -12,17 +12,18 @@
 #include <stdio.h>
 
 #include "base/utf8.h"
+#include "store/links.h"
 #include "store/rows.h"
 #include "store/sum.h"
 
 const struct move_table move_tables[MOVE_LISTS] = {
-    { "conversations", "ibbbwiiifbn", 1, 11, "thread",
-      "id, owner, name, title, state, seq, created_ms, updated_ms, hidden, source, grp",
+    { "conversations", "ibbbwiiifbnn", 1, 12, "thread",
+      "id, owner, name, title, state, seq, created_ms, updated_ms, hidden, source, grp, links",
       "id, owner, name, title, state, seq, created_ms, updated_ms, CAST(hidden AS int), source, "
-      "grp",
+      "grp, links",
       "%sthread x", "id", "", "count(*) FROM %sthread" },
-    { "facts", "iiiwbibbi", 2, 6, "fact", "thread, seq, at_ms, kind, body, sum",
-      "x.thread, x.seq, x.at_ms, x.kind, x.body, x.sum, t.owner, t.name, t.seq",
+    { "facts", "iiiwbinbbi", 2, 7, "fact", "thread, seq, at_ms, kind, body, sum, link",
+      "x.thread, x.seq, x.at_ms, x.kind, x.body, x.sum, x.link, t.owner, t.name, t.seq",
       "%sfact x JOIN %sthread t ON t.id = x.thread", "x.thread, x.seq", "",
       "CAST(coalesce(sum(seq), 0) AS bigint) FROM %sthread" },
     { "request ids", "bbin", 2, 4, "request", "owner, id, thread, run",
@@ -56,9 +57,25 @@ const struct move_table move_tables[MOVE_LISTS] = {
               "INSERT INTO parley_stock_log(key, thread) SELECT c0, c11 FROM x WHERE c11 <> 0" } },
     { "browser sessions", "bbi", 1, 3, "session", "key, body, ends_ms", "key, body, ends_ms",
       "%ssession x", "key", "", "count(*) FROM %ssession" },
+    { "removed ones", "iwbbiiiwbbbf", 1, 12, "stub",
+      "num, log, owner, name, created_ms, removed_ms, seq, kind, digests, head, body, noted",
+      "num, log, owner, name, created_ms, removed_ms, seq, kind, digests, head, body, "
+      "CAST(noted AS int)",
+      "%sstub x", "num", "", "count(*) FROM %sstub" },
+    { "checkpoints", "iibf", 1, 4, "checkpoint", "number, at_ms, line, told",
+      "number, at_ms, line, CAST(told AS int)", "%scheckpoint x", "number", "",
+      "count(*) FROM %scheckpoint" },
 };
 
-enum { FACT_SUM = 5, FACT_OWNER, FACT_NAME, FACT_LAST, APPROVAL_SUM = 10, APPROVAL_NAME };
+enum {
+    FACT_SUM = 5,
+    FACT_LINK,
+    FACT_OWNER,
+    FACT_NAME,
+    FACT_LAST,
+    APPROVAL_SUM = 10,
+    APPROVAL_NAME
+};
 
 /* --- statements ------------------------------------------------------------------------ */
 
@@ -178,12 +195,19 @@ static struct move_batch *turn(struct move *m)
 
 /* --- is it what was stored? ----------------------------------------------------------------- */
 
-static bool fact_is_sound(const struct move_row *r)
+/* By itself, and as what comes behind the row before it. */
+static bool fact_is_sound(const struct move_row *before, const struct move_row *r)
 {
     const struct move_value *v = r->v;
+    struct log_name          log = { v[FACT_OWNER].s, v[FACT_NAME].s };
     struct store_fact        f = { (uint64_t)v[1].n, v[2].n, v[3].s, v[4].s };
+    struct chain_check       chain = { 0 };
+    struct chain_mark        m = { v[FACT_LINK].s, true, v[FACT_SUM].n };
 
-    return v[FACT_SUM].n == fact_sum((struct log_name){ v[FACT_OWNER].s, v[FACT_NAME].s }, &f);
+    if (before && before->v[0].n == v[0].n &&
+        !chain_from(&chain, (struct chain_mark){ .link = before->v[FACT_LINK].s }))
+        return false;
+    return chain_follows(&chain, log, &f, m);
 }
 
 static bool approval_is_sound(const struct move_row *r)
@@ -221,8 +245,8 @@ static uint64_t unsound(int list, const struct move_batch *b, const struct move_
         const struct move_row *r = &b->rows[i];
         bool                   good = true;
         if (list == MOVE_FACTS)
-            good =
-                fact_is_sound(r) && in_order(i ? r - 1 : before, r, i + 1 < b->count ? r + 1 : r);
+            good = fact_is_sound(i ? r - 1 : before, r) &&
+                   in_order(i ? r - 1 : before, r, i + 1 < b->count ? r + 1 : r);
         else if (list == MOVE_APPROVALS) good = approval_is_sound(r);
         if (!good && !n++) *first = r;
     }

@@ -2,6 +2,7 @@
  *
  *   store.c     store.h's calls: what is the same for all, then the store's own
  *   rows.[ch]   list rows, cursors, checksums of rows, damaged logs
+ *   links.[ch]  the hash that ties a fact to those before it
  *   words.[ch]  does a title contain these words?
  *   store_move.[ch]  from one store into another
  *   said.[ch]   was this said in a fact?
@@ -24,6 +25,7 @@ enum job_kind {
     JOB_CLAIM,
     JOB_RELEASE_ALL,
     JOB_SESSION,
+    JOB_CHECKPOINT,
     JOB_RELEASE, /* store_release: told to nobody */
     JOB_OWN,     /* of the store itself, told to nobody */
 };

@@ -179,7 +179,7 @@ async function saysOn(server) {
     for (let i = 0; i < 10; i++) server.post('/v1/threads', { title: 'more' }).then(note, () => {});
     return said;
 }
-for (const [how, order] of [['takes two seconds for every commit', 'fsync:20+=SLOW'], ['never answers again', 'fsync:20+=STALL']])
+for (const [how, order] of [['takes two seconds for every commit', 'fsync:26+=SLOW'], ['never answers again', 'fsync:26+=STALL']])
     test(`SIGTERM ends it on a disk that ${how}, and nothing that was told is lost`, async (t) => {
         const server = await t.serve({ env: { PARLEY_FAULT: order } }), said = await saysOn(server);
         await timed(server);

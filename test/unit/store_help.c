@@ -338,6 +338,13 @@ static void render(struct buf *b, enum store_list_kind kind, const struct store_
         buf_printf(b, STR_FMT "/" STR_FMT " " STR_FMT ";", STR_ARG(r->owner), STR_ARG(r->thread),
                    STR_ARG(r->run));
         return;
+    case STORE_HEADS:
+        buf_printf(b, "%s %" PRIu64 " %s;", r->stub ? "stub" : "log", r->seq, r->log);
+        return;
+    case STORE_LAST:
+    case STORE_UNTOLD:
+        buf_printf(b, "%" PRIu64 " " STR_FMT ";", r->number, STR_ARG(r->line));
+        return;
     }
 }
 
@@ -406,4 +413,13 @@ enum err fix_retitle(struct fix *f, const char *owner, const char *thread, const
     return do_edit(f, (struct store_edit){ .log = { str_c(owner), str_c(thread) },
                                            .title = str_c(title),
                                            .title_was = str_c(was) });
+}
+
+enum err fix_remove(struct fix *f, const char *owner, const char *thread, const char *stub,
+                    int64_t at_ms)
+{
+    return do_edit(f, (struct store_edit){ .log = { str_c(owner), str_c(thread) },
+                                           .remove = true,
+                                           .stub = str_c(stub),
+                                           .at_ms = at_ms });
 }

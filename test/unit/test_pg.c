@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "pg_help.h"
-#include "store_help.h"
+#include "store_suite.h"
 #include "test.h"
 
 struct pair {
@@ -170,6 +170,7 @@ TEST(what_was_given_back_belongs_to_who_claims_it_and_the_old_claim_is_worth_not
     CHECK(append(&p.b, "t", 1, "two", c.c.hold).e == OK);
     CHECK(append(&p.a, "t", 2, "late", x.a.hold).e == ERR_FENCED);
     CHECK_STR(fix_read(&p.a, "ann", "t", 0), "1 note one;2 note two;");
+    CHECK(suite_chained(&p.b, p.url));
     pair_end(&p);
 }
 
@@ -210,6 +211,7 @@ TEST(a_dead_node_s_logs_are_taken_over_and_it_hears_of_it_when_it_comes_back)
     CHECK(append(&p.a, "u", 1, "late", u.a.hold).e == ERR_FENCED);
     CHECK(append(&p.a, "u", 1, "late", NONE).e == ERR_FENCED);
     CHECK_STR(fix_read(&p.a, "ann", "t", 0), "1 note one;2 note went on;");
+    CHECK(suite_chained(&p.b, p.url));
     pair_end(&p);
 }
 
@@ -365,6 +367,7 @@ TEST(an_append_happens_once_wherever_its_connection_is_cut)
                        (struct store_list){ .kind = STORE_USED, .owner = STR("ann"), .day = 1 },
                        NULL),
               "720;");
+    CHECK(suite_chained(&p.b, p.url)); /* whatever was sent twice is tied once */
     buf_done(&want);
     pair_end(&p);
 }
@@ -393,6 +396,7 @@ TEST(appends_in_flight_when_the_server_ends_every_connection_happen_once)
     struct str read = fix_read(&p.b, "ann", "t299", 0);
     for (int i = 0; i < 100 && str_is(read, "busy"); i++) read = fix_read(&p.b, "ann", "t299", 0);
     CHECK_STR(read, "1 note x;2 note x;3 note x;");
+    CHECK(suite_chained(&p.b, p.url));
     pair_end(&p);
 }
 

@@ -755,10 +755,12 @@ static void make_old(void)
     run_sql(path, "DROP TABLE title_gram; DROP TABLE used; DROP TABLE session; DROP TABLE store;"
                   "DROP TABLE key; ALTER TABLE thread DROP COLUMN hidden;"
                   "DROP TABLE stock; DROP TABLE event;"
+                  "DROP TABLE stub; DROP TABLE noted; DROP TABLE checkpoint;"
                   "ALTER TABLE fact DROP COLUMN sum; ALTER TABLE approval DROP COLUMN sum;"
                   "DROP INDEX thread_by_change;"
                   "ALTER TABLE thread DROP COLUMN source; ALTER TABLE thread DROP COLUMN grp;"
                   "CREATE INDEX thread_by_change ON thread(owner, updated_ms, id);"
+                  "ALTER TABLE fact DROP COLUMN link; ALTER TABLE thread DROP COLUMN links;"
                   "PRAGMA user_version=1");
 }
 

@@ -1,0 +1,52 @@
+/* walk.h -- all of a store, from its first checkpoint to its last stub: one state of it, read while
+ * a server may go on working with it. For what looks at everything (audit, what a person may ask
+ * for), or at one log without a server.
+ *
+ * Nothing is judged here: what is read is handed over with the links as they are stored, and
+ * whoever walks compares (links.h). Blocks; not for the loop thread of a server. Only memory for a
+ * few rows is used, however large the store is.
+ */
+#ifndef PARLEY_WALK_H
+#define PARLEY_WALK_H
+
+#include "store/links.h"
+
+struct walk_log {
+    struct log_name log;
+    struct str      title, state;
+    int64_t         created_ms, updated_ms;
+    uint64_t        seq;
+    struct str      head; /* STR_NONE: older than the chain */
+};
+
+struct walk_stub {
+    int64_t         num;
+    struct str      name; /* chain_name of the log that it was */
+    struct log_name log;
+    int64_t         created_ms, removed_ms;
+    uint64_t        seq; /* of its last fact, which is all that is left of its words */
+    struct str      kind, body;
+    struct str      digests, head;
+};
+
+/* Each may be NULL; false ends the walk. Texts are valid during the call. A log is told before its
+ * facts, and its end after them. */
+struct store_walk {
+    /* of this owner only, of this thread (of whomever) only; STR_NONE: of all. Checkpoints are
+     * told when both are absent. */
+    struct str owner, thread;
+    bool (*checkpoint)(struct store_walk *w, uint64_t number, struct str line);
+    bool (*log)(struct store_walk *w, const struct walk_log *l);
+    bool (*fact)(struct store_walk *w, const struct walk_log *l, const struct store_fact *f,
+                 struct chain_mark m);
+    bool (*log_end)(struct store_walk *w, const struct walk_log *l);
+    bool (*stub)(struct store_walk *w, const struct walk_stub *s);
+    uint64_t logs, stubs; /* out, before the first is told: how many there are */
+};
+
+/* On failure *why is a sentence for people: no such file, no store of parley, made by another
+ * version. ERR_CLOSED: ended by one of the calls. */
+MUST_CHECK enum err store_walk(struct str url, struct store_walk *w, struct arena *a,
+                               struct str *why);
+
+#endif

@@ -1,0 +1,78 @@
+/* store_suite.c -- see store_suite.h. */
+#include "store_suite.h"
+
+#include "store/walk.h"
+#include "test.h"
+
+void suite_reopen(struct fix *f)
+{
+    REQUIRE(store_close(f->store, 60000));
+    f->store = NULL;
+    REQUIRE(fix_open(f, store_url) == OK);
+}
+
+/* --- stubs --------------------------------------------------------------------------- */
+
+struct chain_walk {
+    struct store_walk  w;
+    struct chain_check at;
+    bool               sound;
+};
+
+static bool see_log(struct store_walk *w, const struct walk_log *l)
+{
+    (void)l;
+    LIST_ITEM(w, struct chain_walk, w)->at = (struct chain_check){ 0 };
+    return true;
+}
+
+static bool see_fact(struct store_walk *w, const struct walk_log *l, const struct store_fact *f,
+                     struct chain_mark m)
+{
+    struct chain_walk *c = LIST_ITEM(w, struct chain_walk, w);
+    c->sound &= chain_follows(&c->at, l->log, f, m) && !c->at.before;
+    return true;
+}
+
+static bool see_end(struct store_walk *w, const struct walk_log *l)
+{
+    struct chain_walk *c = LIST_ITEM(w, struct chain_walk, w);
+    c->sound &= chain_ends(&c->at, l->head);
+    return true;
+}
+
+bool suite_chained(struct fix *f, const char *url)
+{
+    struct chain_walk c = { .w = { .log = see_log, .fact = see_fact, .log_end = see_end },
+                            .sound = true };
+    struct str        why;
+
+    REQUIRE(store_walk(str_c(url), &c.w, &f->arena, &why) == OK);
+    return c.sound && c.w.logs > 0;
+}
+
+struct stub_walk {
+    struct store_walk w;
+    struct stub_seen  seen;
+};
+
+static bool see_stub(struct store_walk *w, const struct walk_stub *s)
+{
+    struct stub_seen *seen = &LIST_ITEM(w, struct stub_walk, w)->seen;
+
+    REQUIRE(s->digests.len <= sizeof seen->digests && s->head.len == CHAIN_LEN);
+    seen->count++;
+    seen->digests_len = s->digests.len;
+    memcpy(seen->digests, s->digests.ptr, s->digests.len);
+    memcpy(seen->head, s->head.ptr, CHAIN_LEN);
+    return true;
+}
+
+struct stub_seen suite_stub(struct fix *f)
+{
+    struct stub_walk s = { .w = { .stub = see_stub } };
+    struct str       why;
+
+    REQUIRE(store_walk(str_c(store_url), &s.w, &f->arena, &why) == OK);
+    return s.seen;
+}

@@ -1,0 +1,22 @@
+/* store_suite.h -- what cases for every store (STORE_TEST) do behind the store's back, and what a
+ * walk finds there. */
+#ifndef PARLEY_STORE_SUITE_H
+#define PARLEY_STORE_SUITE_H
+
+#include "store/links.h"
+#include "store_help.h"
+
+void suite_reopen(struct fix *f);
+
+/* Does every log of the store at `url` have the chain of its facts, from the first on to its head? */
+bool suite_chained(struct fix *f, const char *url);
+
+/* The stubs there are, and the last of them, as a walk finds them. */
+struct stub_seen {
+    int     count;
+    uint8_t digests[8 * CHAIN_LEN], head[CHAIN_LEN];
+    size_t  digests_len;
+};
+struct stub_seen suite_stub(struct fix *f);
+
+#endif
