@@ -42,6 +42,18 @@ static const char HELP[] =
     "  parley key [NAME [ROLE...]]\n"
     "                             make a bearer key; prints it once, and the line for the "
     "configuration\n"
+    "  parley audit verify [--checkpoint FILE] [--public FILE] [--config FILE] [--store URL]\n"
+    "                             compare every conversation with its hashes and the signed "
+    "checkpoints, also\n"
+    "                             those kept elsewhere (0: all is as it was recorded, 1: it is "
+    "not, "
+    "3: it could\n"
+    "                             not be read)\n"
+    "  parley audit export [THREAD] [--config FILE] [--store URL]\n"
+    "                             the record as JSON Lines, for other programs to verify\n"
+    "  parley audit show THREAD [--config FILE] [--store URL]\n"
+    "                             who was asked what in a conversation, who said yes, what came of "
+    "it\n"
     "  parley backup FILE [--config FILE] [--store URL] [--anyway]\n"
     "                             copy the store to a new file, also while a server runs, and "
     "check "
@@ -102,7 +114,7 @@ static int choose(int argc, char **argv)
         { "models", cli_models },       { "tools", cli_tools },   { "key", cli_key },
         { "approvals", cli_approvals }, { "backup", cli_backup }, { "restore", cli_restore },
         { "nodes", cli_nodes },         { "move", cli_move },     { "mcp", cli_mcp },
-        { "chat", cli_chat },
+        { "chat", cli_chat },           { "audit", cli_audit },
     };
     const char *name = argc > 1 ? argv[1] : "--help";
     for (size_t i = 0; i < sizeof COMMANDS / sizeof COMMANDS[0]; i++)

@@ -162,7 +162,8 @@ static const char *absolute(struct assembly *k, struct str path)
 static const char *const *own_files(struct assembly *k)
 {
     const struct config *c = k->config;
-    struct str           named[] = { c->store_file, c->path, c->demo_ledger, c->auth.keys_file };
+    struct str           named[] = { c->store_file, c->path, c->demo_ledger, c->auth.keys_file,
+                                     c->audit.file };
     size_t               n = sizeof named / sizeof *named, used = 0;
     const char         **list;
 
@@ -419,6 +420,18 @@ static void no_matter(void *ctx)
     (void)ctx;
 }
 
+bool assembly_audit(const struct config *c, struct sign_keys *out, struct config_error *e)
+{
+    const struct jv *at = jv_get(jv_get(c->root, "audit"), "key");
+    const char      *why = "it is a public key; the private one signs";
+
+    if (!c->audit.key.len) return true;
+    if (sign_keys_read(out, c->audit.key, &why) == OK && out->list[0].private) return true;
+    config_error_add(e, c, at, "\"audit.key\" cannot be used: %s", why);
+    sign_keys_done(out);
+    return false;
+}
+
 static bool is_folder(const char *path)
 {
     struct stat st;
@@ -447,12 +460,14 @@ static void try_store(struct assembly *k, struct config_error *e)
 static void try_all(struct assembly *k, const struct config *c, struct loop *l,
                     struct config_error *e)
 {
-    struct auth *auth;
-    bool         models = assembly_models(k, c, l, e);
+    struct sign_keys keys = { 0 };
+    struct auth     *auth;
+    bool             models = assembly_models(k, c, l, e);
     k->trial = true;
     if (config_needs_token(c) && !start_token_good())
         config_error_add(e, c, NULL, START_TOKEN_RULE);
     try_store(k, e);
+    if (assembly_audit(c, &keys, e)) sign_keys_done(&keys);
     (void)(assembly_tools(k, e) && models); /* what is wrong is in `e` */
     if (!c->auth.keys_file.ptr) return;     /* keys at an address are fetched when it is up */
     if (assembly_auth(c, l, &k->arena, &auth, e)) auth_free(auth, no_matter, NULL);

@@ -6,6 +6,7 @@
 #ifndef PARLEY_ASSEMBLY_H
 #define PARLEY_ASSEMBLY_H
 
+#include "audit/sign.h"
 #include "config/config.h"
 #include "loop/curl.h"
 #include "model/provider.h"
@@ -60,6 +61,9 @@ MUST_CHECK bool assembly_pages(struct assembly *k);
 /* Who may come in; the auth is the caller's, and `a` outlives it. */
 MUST_CHECK bool assembly_auth(const struct config *c, struct loop *l, struct arena *a,
                               struct auth **out, struct config_error *e);
+/* The key that signs, if there is to be one; the keys are the caller's. */
+MUST_CHECK bool assembly_audit(const struct config *c, struct sign_keys *out,
+                               struct config_error *e);
 /* Reads all of the above, the start token and where the store is to be, as a start would; starts
  * nothing (no process, no request) and writes nothing. `check` and `serve` ask it alike, so that
  * one refuses what the other does. False: noted in `e`. `lacks`, unless NULL: what

@@ -14,6 +14,8 @@ static const char **flag_slot(const char *word, const char *allowed, struct cli_
     if (strcmp(word, "--to") == 0 && strchr(allowed, 't')) return &out->to;
     if (strcmp(word, "--as") == 0 && strchr(allowed, 'w')) return &out->as;
     if (strcmp(word, "--claims") == 0 && strchr(allowed, 'w')) return &out->claims;
+    if (strcmp(word, "--checkpoint") == 0 && strchr(allowed, 'h')) return &out->checkpoint;
+    if (strcmp(word, "--public") == 0 && strchr(allowed, 'b')) return &out->public;
     return NULL;
 }
 

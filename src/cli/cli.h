@@ -7,6 +7,7 @@
 
 int cli_serve(int argc, char **argv);     /* serve.c */
 int cli_approvals(int argc, char **argv); /* inbox.c */
+int cli_audit(int argc, char **argv);     /* audit.c */
 int cli_backup(int argc, char **argv);    /* backup.c */
 int cli_chat(int argc, char **argv);      /* talk.c */
 int cli_check(int argc, char **argv);     /* check.c */
@@ -22,16 +23,16 @@ int cli_tools(int argc, char **argv);     /* tools.c */
 struct cli_line {
     struct config_flags flags;
     bool                check, anyway, anew, json;
-    const char         *from, *to, *url, *page, *as, *claims;
+    const char         *from, *to, *url, *page, *as, *claims, *checkpoint, *public;
     char              **words;
     int                 count; /* what is no option, in order */
 };
 
 /* Takes the options in `allowed` ('c' --config, 'l' --listen, 's' --store, 'f' --from, 't' --to, 'k'
- * --check, 'a' --anyway, 'n' --anew, 'j' --json, 'u' --url,
- * 'p' --page, 'w' --as NAME and --claims JSON) out of the line, wherever they stand; behind "--"
- * everything is a word. At most `words_max` words may be left. False: said why on stderr. Moves the words to the front of
- * argv. */
+ * --check, 'a' --anyway, 'n' --anew, 'j' --json, 'u' --url, 'p' --page, 'w' --as NAME and --claims
+ * JSON, 'h' --checkpoint, 'b' --public) out of the line, wherever they stand; behind "--" everything
+ * is a word. At most `words_max` words may be left. False: said why on stderr. Moves the words to the
+ * front of argv. */
 bool cli_read(int argc, char **argv, const char *allowed, int words_max, struct cli_line *out);
 
 #endif

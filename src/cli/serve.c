@@ -18,6 +18,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "audit/checkpoint.h"
 #include "base/clock.h"
 #include "base/secret.h"
 #include "cli/assembly.h"
@@ -51,6 +52,8 @@ struct serve {
     struct people      *people;
     struct tidings     *tidings;
     struct notify      *notify;
+    struct sign_keys    keys;
+    struct checkpoints *checkpoints;
     struct app          app;
     struct server      *server;
     struct mcps        *mcp;
@@ -305,6 +308,24 @@ static enum err make_server(struct serve *s, struct str *why)
     return e ? e : make_mcp(s);
 }
 
+/* False: out of memory. Nobody to tell is no error. */
+static bool start_checkpoints(struct serve *s)
+{
+    const struct config_audit *a = &s->config.audit;
+    struct str file = arena_dup(&s->arena, a->file), hook = arena_dup(&s->arena, a->webhook);
+
+    if (!s->keys.count) return true;
+    s->checkpoints =
+        checkpoints_start(&(struct checkpoint_setup){ .loop = &s->loop,
+                                                      .store = s->store,
+                                                      .keys = &s->keys,
+                                                      .pool = &s->assembly.pool,
+                                                      .every_ms = a->every_ms,
+                                                      .file = file.len ? file.ptr : NULL,
+                                                      .webhook = hook.len ? hook.ptr : NULL });
+    return s->checkpoints && !s->arena.failed;
+}
+
 /* --- ending ----------------------------------------------------------------------------------- */
 
 static void on_closed(void *ctx)
@@ -488,11 +509,13 @@ static void take_apart(struct serve *s)
     uv_close((uv_handle_t *)&s->hup, NULL);
     loop_timer_close(&s->deadline, NULL);
     loop_timer_close(&s->tell, NULL);
-    s->parts = 3;
+    s->parts = 4;
     mcps_free(s->mcp, on_freed, s);
+    checkpoints_stop(s->checkpoints, on_freed, s);
     auth_free(s->auth, on_freed, s);
     assembly_free(&s->assembly, on_freed, s);
     loop_run(&s->loop);
+    sign_keys_done(&s->keys);
     metrics_done();
     loop_done(&s->loop);
     arena_done(&s->arena);
@@ -553,7 +576,9 @@ static int start(struct serve *s)
     if (!make_hub(s)) return fail("cannot start", STR("out of memory"));
     if (!assembly_auth(&s->config, &s->loop, &s->arena, &s->auth, &s->problems))
         return fail_noted(s);
+    if (!assembly_audit(&s->config, &s->keys, &s->problems)) return fail_noted(s);
     read_counts(s);
+    if (!start_checkpoints(s)) return fail("cannot start", STR("out of memory"));
     if (make_server(s, &why)) return fail("cannot listen", why);
     return 0;
 }

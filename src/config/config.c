@@ -484,6 +484,7 @@ static enum err build(struct config_build *b)
     cfg_read_openai(b);
     cfg_read_door(b);
     cfg_read_approvals(b);
+    cfg_read_audit(b);
     check_whole(b);
     if (b->c->arena.failed) return ERR_NOMEM;
     return b->e->count ? ERR_SYNTAX : OK;

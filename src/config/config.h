@@ -198,6 +198,14 @@ struct config_look {
     struct config_models models;
 };
 
+/* Signed checkpoints over all conversations: audit/checkpoint.h. */
+struct config_audit {
+    struct str key;     /* PEM; secret; STR_NONE: there are none */
+    struct str file;    /* STR_NONE: not into a file */
+    struct str webhook; /* STR_NONE: to nobody */
+    unsigned   every_ms;
+};
+
 struct config {
     struct arena     arena;
     struct str       path; /* the file read; STR_NONE: there is none */
@@ -299,6 +307,8 @@ struct config {
     struct config_alias *aliases;
     size_t               alias_count;
     struct config_strs   chat_headers;
+
+    struct config_audit audit;
 
     struct config_strs    warnings; /* sentences; for serve to log and check to print */
     struct config_secret *secrets;  /* private: what config_done wipes */

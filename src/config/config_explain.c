@@ -242,6 +242,14 @@ void config_explain(const struct config *c, FILE *out)
         fprintf(out, "; questions wait %u seconds\n", c->expires_s);
     else if (c->expires_s) fprintf(out, "; questions wait %g hours\n", c->expires_s / 3600.0);
     else fputs("; questions wait for ever\n", out);
+    if (c->audit.key.len) {
+        line(out, "audit");
+        fprintf(out, "a signed checkpoint every %g seconds, to ", c->audit.every_ms / 1000.0);
+        put(out, c->audit.file.len ? c->audit.file : c->audit.webhook, 300);
+        if (c->audit.file.len && c->audit.webhook.len) fputs(" and ", out);
+        if (c->audit.file.len && c->audit.webhook.len) put(out, c->audit.webhook, 300);
+        fputc('\n', out);
+    }
     put_list(out, "origins", &c->origins);
     put_list(out, "hosts", &c->hosts);
     put_list(out, "cors", &c->cors);

@@ -1,6 +1,10 @@
 /* store_suite.c -- see store_suite.h. */
 #include "store_suite.h"
 
+#include <sqlite3.h>
+#include <stdio.h>
+
+#include "pg_help.h"
 #include "store/walk.h"
 #include "test.h"
 
@@ -9,6 +13,20 @@ void suite_reopen(struct fix *f)
     REQUIRE(store_close(f->store, 60000));
     f->store = NULL;
     REQUIRE(fix_open(f, store_url) == OK);
+}
+
+void suite_sql(const char *sqlite, const char *postgres)
+{
+    sqlite3 *db;
+
+    if (!str_starts(str_c(store_url), STR("sqlite:"))) {
+        pg_run(store_url, postgres);
+        return;
+    }
+    REQUIRE(sqlite3_open(store_url + strlen("sqlite:"), &db) == SQLITE_OK);
+    sqlite3_busy_timeout(db, 10000);
+    REQUIRE(sqlite3_exec(db, sqlite, NULL, NULL, NULL) == SQLITE_OK);
+    sqlite3_close(db);
 }
 
 /* --- stubs --------------------------------------------------------------------------- */

@@ -8,6 +8,9 @@
 
 void suite_reopen(struct fix *f);
 
+/* Behind the store's back: in the words of whichever store it is. */
+void suite_sql(const char *sqlite, const char *postgres);
+
 /* Does every log of the store at `url` have the chain of its facts, from the first on to its head? */
 bool suite_chained(struct fix *f, const char *url);
 

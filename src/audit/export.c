@@ -1,0 +1,186 @@
+/* export.c -- see export.h. */
+#include "audit/export.h"
+
+#include "base/jsonw.h"
+#include "run/record.h"
+
+struct work {
+    struct store_walk w;
+    struct export    *x;
+    struct fold       fold;          /* of the log that is told, for its calls */
+    bool              open, folding; /* there is one; all so far was understood */
+    char              name[CHAIN_NAME + 1];
+    struct buf        out;
+    uint64_t          done;
+};
+#define WORK(walk) LIST_ITEM(walk, struct work, w)
+
+static struct jsonw begin(struct work *k, const char *type)
+{
+    struct jsonw w;
+
+    buf_clear(&k->out);
+    jsonw_init(&w, &k->out);
+    jw_obj(&w);
+    jw_kstrz(&w, "type", type);
+    return w;
+}
+
+static bool end(struct work *k, struct jsonw *w)
+{
+    jw_end_obj(w);
+    return !k->out.err && k->x->line(k->x->ctx, buf_view(&k->out));
+}
+
+static void put_hash(struct jsonw *w, struct str s)
+{
+    char hex[SHA256_HEX + 1];
+
+    sha256_hex((const uint8_t *)s.ptr, s.len < SHA256_LEN ? s.len : SHA256_LEN, hex);
+    jw_strz(w, s.ptr ? hex : NULL);
+}
+
+static void put_log(struct jsonw *w, const char *name, struct log_name log)
+{
+    jw_kstrz(w, "log", name);
+    jw_kstr(w, "owner", log.owner);
+    jw_kstr(w, "thread", log.thread);
+}
+
+static bool on_checkpoint(struct store_walk *walk, uint64_t number, struct str line)
+{
+    struct work *k = WORK(walk);
+    struct jsonw w = begin(k, "checkpoint");
+
+    jw_kint(&w, "number", (int64_t)number);
+    jw_kstr(&w, "line", line);
+    return end(k, &w);
+}
+
+static bool on_log(struct store_walk *walk, const struct walk_log *l)
+{
+    struct work *k = WORK(walk);
+    struct jsonw w;
+
+    fold_init(&k->fold);
+    k->open = k->folding = true;
+    chain_name(l->log, l->created_ms, k->name);
+    w = begin(k, "log");
+    put_log(&w, k->name, l->log);
+    jw_kint(&w, "created_ms", l->created_ms);
+    jw_kint(&w, "seq", (int64_t)l->seq);
+    jw_key(&w, "head");
+    put_hash(&w, l->head);
+    return end(k, &w);
+}
+
+/* What is damaged is told as it is, and not understood. */
+static void fold_fact(struct work *k, const struct store_fact *f)
+{
+    struct stored_fact in = { f->seq, f->at_ms, f->kind, f->body };
+
+    k->folding = k->folding && f->seq == k->fold.count + 1 && fold_apply(&k->fold, &in) == OK;
+}
+
+static bool on_fact(struct store_walk *walk, const struct walk_log *l, const struct store_fact *f,
+                    struct chain_mark m)
+{
+    struct work *k = WORK(walk);
+    struct jsonw w = begin(k, "fact");
+
+    (void)l;
+    fold_fact(k, f);
+    jw_kstrz(&w, "log", k->name);
+    jw_kint(&w, "seq", (int64_t)f->seq);
+    jw_kint(&w, "at_ms", f->at_ms);
+    jw_kstr(&w, "kind", f->kind);
+    jw_kstr(&w, "body", f->body);
+    jw_key(&w, "link");
+    put_hash(&w, m.link);
+    return end(k, &w);
+}
+
+static bool tell_calls(struct work *k, const struct walk_log *l)
+{
+    for (size_t i = 0; i < k->fold.call_count; i++) {
+        const struct call *c = k->fold.calls[i];
+        struct jsonw       w;
+        if (!record_has(c)) continue;
+        w = begin(k, "call");
+        put_log(&w, k->name, l->log);
+        jw_kstr(&w, "run", c->run->id);
+        record_call(&w, c, true);
+        if (!end(k, &w)) return false;
+    }
+    return true;
+}
+
+static void passed(struct work *k)
+{
+    k->done++;
+    if (k->x->far) k->x->far(k->x->ctx, k->done, k->w.logs + k->w.stubs);
+}
+
+static bool on_log_end(struct store_walk *walk, const struct walk_log *l)
+{
+    struct work *k = WORK(walk);
+    bool         good = tell_calls(k, l);
+
+    fold_done(&k->fold);
+    k->open = false;
+    k->x->logs++;
+    passed(k);
+    return good;
+}
+
+static bool on_stub(struct store_walk *walk, const struct walk_stub *s)
+{
+    struct work *k = WORK(walk);
+    struct jsonw w = begin(k, "stub");
+    char         name[CHAIN_NAME + 1];
+
+    snprintf(name, sizeof name, STR_FMT, STR_ARG(s->name));
+    put_log(&w, name, s->log);
+    jw_kint(&w, "created_ms", s->created_ms);
+    jw_kint(&w, "removed_ms", s->removed_ms);
+    jw_kint(&w, "seq", (int64_t)s->seq);
+    jw_kstr(&w, "kind", s->kind);
+    jw_kstr(&w, "body", s->body);
+    jw_key(&w, "digests");
+    jw_arr(&w);
+    for (size_t i = 0; i + CHAIN_LEN <= s->digests.len; i += CHAIN_LEN)
+        put_hash(&w, str_n(s->digests.ptr + i, CHAIN_LEN));
+    jw_end_arr(&w);
+    jw_key(&w, "head");
+    put_hash(&w, s->head);
+    k->x->stubs++;
+    passed(k);
+    return end(k, &w);
+}
+
+enum err export_store(struct export *x, struct str url, struct arena *a, struct str *why)
+{
+    struct work  k = { .w = { .owner = x->owner,
+                              .thread = x->thread,
+                              .checkpoint = on_checkpoint,
+                              .log = on_log,
+                              .fact = on_fact,
+                              .log_end = on_log_end,
+                              .stub = on_stub },
+                       .x = x };
+    struct jsonw w;
+    enum err     e;
+
+    buf_init(&k.out, 0);
+    e = store_walk(url, &k.w, a, why);
+    if (k.open) fold_done(&k.fold);
+    if (!e) {
+        w = begin(&k, "end");
+        jw_kint(&w, "logs", (int64_t)x->logs);
+        jw_kint(&w, "stubs", (int64_t)x->stubs);
+        if (!end(&k, &w)) e = ERR_CLOSED;
+    }
+    if (k.out.err) e = ERR_NOMEM;
+    buf_done(&k.out);
+    return e;
+}

@@ -1,0 +1,374 @@
+/* verify.c -- see verify.h. */
+#include "audit/verify.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/json.h"
+#include "base/map.h"
+
+struct point { /* a head that a checkpoint has noted */
+    uint64_t      seq, number;
+    uint8_t       head[CHAIN_LEN];
+    struct point *next;
+};
+struct noted { /* all of one log, in the order in which they were noted */
+    char          name[CHAIN_NAME + 1];
+    struct point *first, *last;
+    struct point *next; /* not reached yet */
+    bool          seen;
+};
+
+struct line { /* a checkpoint of the store */
+    uint8_t hash[SHA256_LEN];
+};
+
+struct work {
+    struct store_walk  w;
+    struct verify     *v;
+    struct arena      *a; /* what is kept */
+    struct arena       scratch;
+    struct map         logs;
+    struct line       *lines; /* [number - 1] */
+    size_t             line_cap;
+    uint64_t           last; /* number of the store's last checkpoint */
+    uint64_t           done;
+    struct chain_check chain;
+    struct noted      *noted; /* of the log that is told */
+    uint64_t           seq;
+    bool               broken; /* its first problem was told: the rest follows from it */
+    bool               failed; /* out of memory */
+};
+#define WORK(walk) LIST_ITEM(walk, struct work, w)
+
+static void found(struct work *k, const char *fmt, ...) PRINTF_LIKE(2, 3);
+static void found(struct work *k, const char *fmt, ...)
+{
+    char    text[1024];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    k->v->problems++;
+    if (k->v->found) k->v->found(k->v->ctx, str_c(text));
+}
+
+/* --- checkpoints --------------------------------------------------------------------- */
+
+static struct noted *noted_of(struct work *k, struct str name)
+{
+    struct noted *n = map_get(&k->logs, name);
+
+    if (n) return n;
+    n = arena_new(k->a, struct noted);
+    if (!n) return NULL;
+    *n = (struct noted){ 0 };
+    snprintf(n->name, sizeof n->name, STR_FMT, STR_ARG(name));
+    return map_put(&k->logs, str_c(n->name), n) ? NULL : n;
+}
+
+static bool from_hex(struct str s, uint8_t *out, size_t len)
+{
+    if (s.len != 2 * len) return false;
+    for (size_t i = 0; i < s.len; i++) {
+        const char *digits = "0123456789abcdef", *at = strchr(digits, s.ptr[i]);
+        if (!at || !*at) return false;
+        out[i / 2] = (uint8_t)(out[i / 2] << 4 | (at - digits));
+    }
+    return true;
+}
+
+/* False: not one of ours. */
+static bool note_head(struct work *k, const struct jv *h, uint64_t number)
+{
+    struct str    name = jv_str(jv_at(h, 0)), hex = jv_str(jv_at(h, 2));
+    int64_t       seq = 0;
+    uint8_t       head[CHAIN_LEN];
+    struct noted *n;
+    struct point *p;
+
+    if (name.len != CHAIN_NAME || !jv_int(jv_at(h, 1), &seq) || !from_hex(hex, head, CHAIN_LEN))
+        return false;
+    n = noted_of(k, name);
+    p = n ? arena_new(k->a, struct point) : NULL;
+    if (!p) {
+        k->failed = true;
+        return true;
+    }
+    *p = (struct point){ .seq = (uint64_t)seq, .number = number };
+    memcpy(p->head, head, CHAIN_LEN);
+    if (n->last) n->last->next = p;
+    else n->first = n->next = p;
+    n->last = p;
+    k->v->heads++;
+    return true;
+}
+
+static bool note_heads(struct work *k, const struct jv *root, uint64_t number)
+{
+    bool good = true;
+
+    JV_EACH (h, jv_get(root, "heads")) good &= note_head(k, h, number);
+    return good;
+}
+
+/* Whether it was signed by whom it should be; the payload as a tree, in `scratch`. */
+static struct jv *open_line(struct work *k, struct str line, const char *where, uint64_t *number)
+{
+    struct str payload = STR_NONE;
+    struct jv *root = NULL;
+    int64_t    n = 0;
+    enum err   e = sign_check(k->v->keys, line, &k->scratch, &payload);
+
+    if (e == ERR_NOMEM) k->failed = true;
+    if (e == ERR_NOT_FOUND && !k->v->keys->count) e = OK;
+    if (payload.ptr && json_parse(&k->scratch, payload, &root, NULL)) root = NULL;
+    if (!root || !str_is(jv_str_at(root, "type"), "parley-checkpoint") ||
+        !jv_int(jv_get(root, "number"), &n) || n < 1) {
+        found(k, "a line among the checkpoints %s is none", where);
+        return NULL;
+    }
+    *number = (uint64_t)n;
+    if (e == ERR_DENIED)
+        found(k, "checkpoint %llu %s is not what was signed", (unsigned long long)n, where);
+    if (e == ERR_NOT_FOUND)
+        found(k, "checkpoint %llu %s was signed by another key than those given",
+              (unsigned long long)n, where);
+    return root;
+}
+
+static bool keep_line(struct work *k, const struct line *l)
+{
+    if (k->last == k->line_cap) {
+        size_t       cap = k->line_cap ? 2 * k->line_cap : 64;
+        struct line *more = mem_realloc(k->lines, cap * sizeof *more);
+        if (!more) return false;
+        k->lines = more;
+        k->line_cap = cap;
+    }
+    k->lines[k->last++] = *l;
+    return true;
+}
+
+/* Is it tied to the one before it? */
+static bool is_tied(const struct work *k, const struct jv *root)
+{
+    struct str before = jv_str_at(root, "previous");
+    uint8_t    hash[SHA256_LEN];
+
+    if (!k->last) return !before.ptr;
+    return from_hex(before, hash, sizeof hash) &&
+           memcmp(hash, k->lines[k->last - 1].hash, sizeof hash) == 0;
+}
+
+static bool on_checkpoint(struct store_walk *w, uint64_t number, struct str text)
+{
+    struct work *k = WORK(w);
+    struct line  l;
+    uint64_t     says = 0;
+    struct jv   *root = open_line(k, text, "of the store", &says);
+
+    k->v->checkpoints++;
+    sha256_of(text, l.hash);
+    if (root && (says != number || number != k->last + 1))
+        found(k, "checkpoint %llu of the store stands in the place of %llu",
+              (unsigned long long)says, (unsigned long long)k->last + 1);
+    else if (root && !is_tied(k, root))
+        found(k, "checkpoint %llu of the store is not tied to the one before it",
+              (unsigned long long)says);
+    if (root && !note_heads(k, root, says))
+        found(k, "checkpoint %llu of the store has a head that is none", (unsigned long long)says);
+    if (!keep_line(k, &l)) k->failed = true;
+    arena_reset(&k->scratch);
+    return !k->failed;
+}
+
+static void check_kept(struct work *k, struct str text)
+{
+    uint8_t    hash[SHA256_LEN];
+    uint64_t   number = 0;
+    struct jv *root = open_line(k, text, "that was kept", &number);
+
+    k->v->kept_count++;
+    if (!root) return;
+    sha256_of(text, hash);
+    if (number > k->last)
+        found(k,
+              "checkpoint %llu that was kept is not in the store: this is an older state of it, or "
+              "its end was taken away",
+              (unsigned long long)number);
+    else if (memcmp(hash, k->lines[number - 1].hash, sizeof hash) == 0) return;
+    else
+        found(k, "checkpoint %llu of the store is not the one that was kept: it was made anew",
+              (unsigned long long)number);
+    if (!note_heads(k, root, number))
+        found(k, "checkpoint %llu that was kept has a head that is none",
+              (unsigned long long)number);
+}
+
+static void check_all_kept(struct work *k)
+{
+    struct str rest = k->v->kept, line;
+
+    while (rest.len && str_split(&rest, '\n', &line)) {
+        line = str_trim(line);
+        if (line.len) check_kept(k, line);
+        arena_reset(&k->scratch);
+    }
+    line = str_trim(rest);
+    if (line.len) check_kept(k, line);
+    arena_reset(&k->scratch);
+}
+
+/* --- logs -------------------------------------------------------------------------- */
+
+static void broken(struct work *k, struct log_name log, const char *what, uint64_t seq)
+{
+    if (!k->broken)
+        found(k, "conversation " STR_FMT " of " STR_FMT ": %s at fact %llu", STR_ARG(log.thread),
+              STR_ARG(log.owner), what, (unsigned long long)seq);
+    k->broken = true;
+}
+
+/* Its points at this seq. */
+static void compare(struct work *k, struct log_name log, uint64_t seq, const uint8_t *head)
+{
+    struct noted *n = k->noted;
+
+    while (n && n->next && n->next->seq <= seq) {
+        if (n->next->seq < seq || memcmp(n->next->head, head, CHAIN_LEN) != 0)
+            broken(k, log, "it is not what a checkpoint noted", n->next->seq);
+        n->next = n->next->next;
+    }
+}
+
+static void begin(struct work *k, struct str name)
+{
+    k->chain = (struct chain_check){ 0 };
+    k->noted = map_get(&k->logs, name);
+    if (k->noted) k->noted->seen = true;
+    k->broken = false;
+    k->seq = 0;
+}
+
+static void end(struct work *k, struct log_name log, uint64_t seq)
+{
+    if (k->noted && k->noted->next && !k->broken)
+        found(k,
+              "conversation " STR_FMT " of " STR_FMT
+              ": it ends at fact %llu, and checkpoint %llu noted fact %llu",
+              STR_ARG(log.thread), STR_ARG(log.owner), (unsigned long long)seq,
+              (unsigned long long)k->noted->next->number, (unsigned long long)k->noted->next->seq);
+    k->done++;
+    if (k->v->far) k->v->far(k->v->ctx, k->done, k->w.logs + k->w.stubs);
+}
+
+static bool on_log(struct store_walk *w, const struct walk_log *l)
+{
+    struct work *k = WORK(w);
+    char         name[CHAIN_NAME + 1];
+
+    if (!k->v->logs && !k->v->stubs) check_all_kept(k);
+    chain_name(l->log, l->created_ms, name);
+    begin(k, str_c(name));
+    k->v->logs++;
+    return !k->failed;
+}
+
+static bool on_fact(struct store_walk *w, const struct walk_log *l, const struct store_fact *f,
+                    struct chain_mark m)
+{
+    struct work *k = WORK(w);
+
+    k->v->facts++;
+    if (f->seq != k->seq + 1) broken(k, l->log, "facts are missing", k->seq + 1);
+    k->seq = f->seq;
+    if (!chain_follows(&k->chain, l->log, f, m))
+        broken(k, l->log, "it is not what was appended", f->seq);
+    if (k->chain.begun) compare(k, l->log, f->seq, k->chain.head);
+    return true;
+}
+
+static bool on_log_end(struct store_walk *w, const struct walk_log *l)
+{
+    struct work *k = WORK(w);
+
+    if (k->seq != l->seq) broken(k, l->log, "its end is missing", k->seq + 1);
+    else if (!chain_ends(&k->chain, l->head)) broken(k, l->log, "its head is another", k->seq);
+    k->v->before += k->chain.before;
+    end(k, l->log, k->seq);
+    return true;
+}
+
+/* --- stubs ------------------------------------------------------------------------- */
+
+static bool on_stub(struct store_walk *w, const struct walk_stub *s)
+{
+    struct work      *k = WORK(w);
+    size_t            count = s->digests.len / CHAIN_LEN;
+    const uint8_t    *digests = (const uint8_t *)s->digests.ptr;
+    struct store_fact last = { s->seq, s->removed_ms, s->kind, s->body };
+    uint8_t           digest[CHAIN_LEN];
+
+    if (!k->v->logs && !k->v->stubs) check_all_kept(k);
+    begin(k, s->name);
+    k->v->stubs++;
+    if (!count || s->digests.len % CHAIN_LEN || count > s->seq) {
+        broken(k, s->log, "its stub has no digests", s->seq);
+        count = 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        chain_link(k->chain.head, digests + i * CHAIN_LEN);
+        k->chain.begun = true;
+        compare(k, s->log, s->seq - count + 1 + i, k->chain.head);
+    }
+    chain_digest(s->log, &last, digest);
+    if (count && memcmp(digest, digests + (count - 1) * CHAIN_LEN, CHAIN_LEN) != 0)
+        broken(k, s->log, "its stub is not what was left", s->seq);
+    if (count && !chain_ends(&k->chain, s->head)) broken(k, s->log, "its head is another", s->seq);
+    end(k, s->log, s->seq);
+    return !k->failed;
+}
+
+/* --- the whole --------------------------------------------------------------------- */
+
+/* Noted, and neither a log nor a stub. */
+static void check_gone(struct work *k)
+{
+    const struct noted *n;
+
+    for (size_t i = 0; (n = map_each(&k->logs, &i));)
+        if (!n->seen)
+            found(
+                k,
+                "the conversation that checkpoint %llu calls %s, with %llu facts, is gone without "
+                "a stub",
+                (unsigned long long)n->last->number, n->name, (unsigned long long)n->last->seq);
+}
+
+enum err verify_store(struct verify *v, struct str url, struct arena *a, struct str *why)
+{
+    struct work k = { .w = { .checkpoint = on_checkpoint,
+                             .log = on_log,
+                             .fact = on_fact,
+                             .log_end = on_log_end,
+                             .stub = on_stub },
+                      .v = v,
+                      .a = a };
+    enum err    e;
+
+    arena_init(&k.scratch, 0);
+    map_init(&k.logs);
+    e = store_walk(url, &k.w, a, why);
+    if (!e && !v->logs && !v->stubs) check_all_kept(&k);
+    if (!e) check_gone(&k);
+    if (e == ERR_CLOSED || k.failed) {
+        *why = STR("not enough memory to hold all heads");
+        e = ERR_NOMEM;
+    }
+    map_done(&k.logs);
+    mem_free(k.lines);
+    arena_done(&k.scratch);
+    return e;
+}

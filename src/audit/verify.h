@@ -1,0 +1,35 @@
+/* verify.h -- is the store what was recorded? Every fact against its link, every head against every
+ * checkpoint, and all that against checkpoints that were kept elsewhere.
+ *
+ * What is found:
+ *   - a fact, a stub or a checkpoint that is not what was written (one bit is enough);
+ *   - a conversation whose last facts are gone, or that is gone without a stub;
+ *   - a conversation or a whole store whose chain was made anew: only against a checkpoint that
+ *     somebody else kept, because whoever made it anew can have signed it anew as well.
+ * What is not: a change since the last checkpoint, by somebody who computes new links for it; and
+ * what was written before the chain began, which has a checksum and nothing more.
+ *
+ * Blocks; holds all heads that were ever noted in memory (about 100 bytes each).
+ */
+#ifndef PARLEY_VERIFY_H
+#define PARLEY_VERIFY_H
+
+#include "audit/sign.h"
+#include "store/walk.h"
+
+struct verify {
+    const struct sign_keys *keys; /* without any, signatures are not looked at */
+    struct str              kept; /* lines of checkpoints from elsewhere; STR_NONE: none */
+    /* A sentence per thing found wrong; it may quote names: not safe for a terminal. */
+    void (*found)(void *ctx, struct str sentence);
+    void (*far)(void *ctx, uint64_t done, uint64_t all); /* conversations; may be NULL */
+    void    *ctx;
+    /* out */
+    uint64_t logs, facts, before, stubs, checkpoints, kept_count, heads, problems;
+};
+
+/* OK: all of it was looked at; v->problems says what came of it. */
+MUST_CHECK enum err verify_store(struct verify *v, struct str url, struct arena *a,
+                                 struct str *why);
+
+#endif

@@ -1,0 +1,282 @@
+/* audit.c -- `parley audit verify|export|show`: the record, without a server, also while one runs. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "audit/export.h"
+#include "audit/verify.h"
+#include "base/clock.h"
+#include "base/glyph.h"
+#include "base/json.h"
+#include "cli/assembly.h"
+#include "cli/cli.h"
+
+#define FILE_BYTES_MAX (1 << 30)
+#define UNREAD         3 /* exit status: nothing can be said */
+
+struct desk {
+    struct cli_line     line;
+    struct config       config;
+    struct config_error problems;
+    struct arena        arena;
+    bool                shown; /* how far it is stands on the screen */
+};
+
+/* --- what all share ------------------------------------------------------------------ */
+
+/* One line that is written over, for whoever watches; a log file gets none of it. */
+static void show_far(void *ctx, uint64_t done, uint64_t all)
+{
+    struct desk *k = ctx;
+
+    if (!isatty(STDERR_FILENO) || done % 64) return;
+    fprintf(stderr, "\r%3u %%", all ? (unsigned)(done * 100 / all) : 100);
+    k->shown = true;
+}
+
+static void clear_far(struct desk *k)
+{
+    if (k->shown) fputs("\r     \r", stderr);
+    k->shown = false;
+}
+
+static void put(FILE *out, struct str s)
+{
+    struct buf safe;
+
+    buf_init(&safe, 0);
+    glyph_show(&safe, s, GLYPH_LINE);
+    if (!safe.err) fwrite(safe.ptr ? safe.ptr : "", 1, safe.len, out);
+    buf_done(&safe);
+}
+
+static int unread(struct desk *k, struct str why)
+{
+    clear_far(k);
+    fputs("parley: the record could not be read: ", stderr);
+    put(stderr, why);
+    fputs(".\n", stderr);
+    return UNREAD;
+}
+
+static bool read_file(struct desk *k, const char *path, struct str *out)
+{
+    FILE      *f = fopen(path, "rb");
+    struct buf b;
+    char      *room;
+    size_t     n = 0;
+
+    buf_init(&b, FILE_BYTES_MAX);
+    errno = 0;
+    while (f && (room = buf_room(&b, 65536)) && (n = fread(room, 1, 65536, f))) buf_grew(&b, n);
+    bool good = f && !ferror(f) && !b.err;
+    if (f) fclose(f);
+    *out = good ? arena_dup(&k->arena, buf_view(&b)) : STR_NONE;
+    buf_done(&b);
+    if (!out->ptr)
+        fprintf(stderr, "parley: cannot read %s: %s\n", path,
+                errno ? strerror(errno) : "it is too large");
+    return out->ptr != NULL;
+}
+
+/* --- verify -------------------------------------------------------------------------- */
+
+static void on_found(void *ctx, struct str sentence)
+{
+    clear_far(ctx);
+    put(stdout, sentence);
+    putchar('\n');
+}
+
+/* The keys of the file that was named, else the server's own. */
+static bool read_keys(struct desk *k, struct sign_keys *keys)
+{
+    const char *why;
+    struct str  pem = k->config.audit.key;
+
+    if (k->line.public && !read_file(k, k->line.public, &pem)) return false;
+    if (!pem.len || sign_keys_read(keys, pem, &why) == OK) return true;
+    fprintf(stderr, "parley: the key of %s cannot be used: %s\n",
+            k->line.public ? k->line.public : "\"audit.key\"", why);
+    return false;
+}
+
+static void tell(const struct verify *v, const struct sign_keys *keys)
+{
+    printf("%llu conversations with %llu facts, %llu removed ones, %llu checkpoints with %llu "
+           "heads: ",
+           (unsigned long long)v->logs, (unsigned long long)v->facts, (unsigned long long)v->stubs,
+           (unsigned long long)v->checkpoints, (unsigned long long)v->heads);
+    if (v->problems) printf("%llu problems\n", (unsigned long long)v->problems);
+    else puts("all is as it was recorded");
+    if (v->before)
+        printf("note: before the chain began: %llu facts, not covered by it; their checksums were "
+               "compared, and nothing ties them to those after them\n",
+               (unsigned long long)v->before);
+    if (!keys->count)
+        puts("note: no key was given, so no signature was looked at (--public, or \"audit.key\")");
+    if (!v->kept_count)
+        puts(
+            "note: no checkpoint from elsewhere was given (--checkpoint), so a store that was made "
+            "anew as a whole would not be noticed");
+}
+
+static int verify(struct desk *k)
+{
+    struct sign_keys keys = { 0 };
+    struct verify    v = { .keys = &keys, .found = on_found, .far = show_far, .ctx = k };
+    struct str       why;
+    int              status = UNREAD;
+
+    if ((k->line.checkpoint && !read_file(k, k->line.checkpoint, &v.kept)) || !read_keys(k, &keys))
+        goto out;
+    if (k->line.checkpoint && !str_trim(v.kept).len) {
+        fprintf(stderr, "parley: %s holds no checkpoint\n", k->line.checkpoint);
+        goto out;
+    }
+    if (verify_store(&v, k->config.store, &k->arena, &why)) {
+        status = unread(k, why);
+        goto out;
+    }
+    clear_far(k);
+    tell(&v, &keys);
+    status = v.problems ? 1 : 0;
+out:
+    sign_keys_done(&keys);
+    return status;
+}
+
+/* --- export -------------------------------------------------------------------------- */
+
+static bool write_line(void *ctx, struct str line)
+{
+    (void)ctx;
+    return fwrite(line.ptr, 1, line.len, stdout) == line.len && putchar('\n') != EOF;
+}
+
+static int export(struct desk *k)
+{
+    struct export x = { .line = write_line, .ctx = k };
+    struct str why;
+    enum err   e;
+
+    if (k->line.count > 1) x.thread = str_c(k->line.words[1]);
+    if (!isatty(STDOUT_FILENO)) x.far = show_far;
+    e = export_store(&x, k->config.store, &k->arena, &why);
+    if (e == ERR_CLOSED) return 1; /* main says that the output could not be written */
+    if (e) return unread(k, why);
+    clear_far(k);
+    if (k->line.count > 1 && !x.logs && !x.stubs) {
+        fprintf(stderr, "parley: there is no conversation %s\n", k->line.words[1]);
+        return 1;
+    }
+    return 0;
+}
+
+/* --- show ---------------------------------------------------------------------------- */
+
+/* "  asked.by   ann" for every member, those of objects under their name. */
+static void show_members(const struct jv *v, const char *under)
+{
+    JV_EACH (m, v) {
+        char name[64];
+        snprintf(name, sizeof name, "%s%s" STR_FMT, under, *under ? "." : "", STR_ARG(m->key));
+        if (jv_is(m, JSON_OBJECT)) {
+            show_members(m, name);
+            continue;
+        }
+        printf("  %-18s ", name);
+        put(stdout, jv_is(m, JSON_STRING) ? jv_str(m) : m->raw);
+        putchar('\n');
+    }
+}
+
+static void show_stub(struct desk *k, const struct jv *line)
+{
+    struct jv *body = NULL;
+    char       at[CLOCK_RFC3339_LEN + 1];
+
+    clock_rfc3339(jv_int_at(line, "removed_ms", 0), at);
+    printf("removed at %s", at);
+    if (json_parse(&k->arena, jv_str_at(line, "body"), &body, NULL)) body = NULL;
+    if (jv_str_at(body, "by").len) fputs(" by ", stdout), put(stdout, jv_str_at(body, "by"));
+    putchar('\n');
+    JV_EACH (c, jv_get(body, "calls")) {
+        printf("call\n");
+        show_members(c, "");
+    }
+}
+
+static bool show_line(void *ctx, struct str text)
+{
+    struct desk *k = ctx;
+    struct jv   *line = NULL;
+    struct str   kept = arena_dup(&k->arena, text);
+    struct str   type;
+
+    if (!kept.ptr || json_parse(&k->arena, kept, &line, NULL)) return false;
+    type = jv_str_at(line, "type");
+    if (str_is(type, "log") || str_is(type, "stub")) {
+        fputs("conversation ", stdout);
+        put(stdout, jv_str_at(line, "thread"));
+        fputs(" of ", stdout);
+        put(stdout, jv_str_at(line, "owner"));
+        printf(", %lld facts, head ", (long long)jv_int_at(line, "seq", 0));
+        put(stdout, jv_str_at(line, "head"));
+        putchar('\n');
+    }
+    if (str_is(type, "stub")) show_stub(k, line);
+    if (str_is(type, "call")) {
+        puts("call");
+        show_members(line, "");
+    }
+    arena_reset(&k->arena);
+    return !ferror(stdout);
+}
+
+static int show(struct desk *k)
+{
+    struct arena a;
+    struct export x = { .thread = str_c(k->line.words[1]), .line = show_line, .ctx = k };
+    struct str why;
+    enum err   e;
+
+    arena_init(&a, 0);
+    e = export_store(&x, k->config.store, &a, &why);
+    int status = e == ERR_CLOSED ? 1 : e ? unread(k, why) : x.logs || x.stubs ? 0 : 1;
+    if (!e && status) fprintf(stderr, "parley: there is no conversation %s\n", k->line.words[1]);
+    arena_done(&a);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------- */
+
+static int usage(void)
+{
+    fprintf(stderr,
+            "parley: audit takes \"verify\", \"export [THREAD]\" or \"show THREAD\"; parley "
+            "--help shows how.\n");
+    return 2;
+}
+
+int cli_audit(int argc, char **argv)
+{
+    static struct desk k;
+    int (*run)(struct desk *) = NULL;
+
+    if (!cli_read(argc, argv, "cshb", 2, &k.line)) return 2;
+    const char *what = k.line.count ? k.line.words[0] : "";
+    if (strcmp(what, "verify") == 0 && k.line.count == 1) run = verify;
+    if (strcmp(what, "export") == 0) run = export;
+    if (strcmp(what, "show") == 0 && k.line.count == 2) run = show;
+    if (!run || ((k.line.checkpoint || k.line.public) && run != verify)) return usage();
+    if (config_load_flags(&k.config, &k.line.flags, &k.problems)) {
+        config_error_print(&k.problems, stderr);
+        return UNREAD;
+    }
+    arena_init(&k.arena, 0);
+    int status = run(&k);
+    arena_done(&k.arena);
+    config_done(&k.config);
+    return status;
+}

@@ -1,0 +1,156 @@
+// The record: signed checkpoints to a file and a webhook, deleted conversations that leave a stub, and
+// what parley and a stranger's program find when somebody has changed something.
+import { spawnSync } from 'node:child_process';
+import crypto from 'node:crypto';
+import fs from 'node:fs';
+import http from 'node:http';
+import path from 'node:path';
+import { ROOT, check, parley, runToEnd, same, settled, skip, sound, test, until } from './lib.mjs';
+
+const python = () => { if (spawnSync('python3', ['-c', 'import sqlite3']).status !== 0) skip('no python3 with sqlite3'); };
+const sql = (db, text) => { const r = spawnSync('python3', ['-c', 'import sqlite3, sys; sqlite3.connect(sys.argv[1], isolation_level=None, timeout=10).execute(sys.argv[2])', db, text]); if (r.status !== 0) throw new Error(String(r.stderr)); };
+const lines = (file) => (fs.existsSync(file) ? fs.readFileSync(file, 'utf8').split('\n').filter(Boolean) : []);
+const payload = (line) => JSON.parse(Buffer.from(line.split('.')[1], 'base64url'));
+
+function keys(dir) {
+    const { privateKey, publicKey } = crypto.generateKeyPairSync('ed25519');
+    fs.writeFileSync(path.join(dir, 'audit.key'), privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+    fs.writeFileSync(path.join(dir, 'audit.pub'), publicKey.export({ type: 'spki', format: 'pem' }));
+    return { key: `file:${path.join(dir, 'audit.key')}`, pub: path.join(dir, 'audit.pub') };
+}
+
+// Whoever is told elsewhere; `status` is what it answers.
+async function elsewhere(t) {
+    const place = { told: [], status: 204 };
+    const server = http.createServer(async (req, res) => {
+        let body = '';
+        for await (const chunk of req) body += chunk;
+        if (place.status < 300) place.told.push([req.headers['content-type'], body]);
+        res.writeHead(place.status).end();
+    });
+    await new Promise((yes) => server.listen(0, '127.0.0.1', yes));
+    t.defer(() => server.close());
+    place.url = `http://127.0.0.1:${server.address().port}/checkpoints`;
+    return place;
+}
+
+async function audited(t, { webhook } = {}) {
+    const dir = t.folder(), { key, pub } = keys(dir), file = path.join(dir, 'checkpoints.jws');
+    const server = await t.serve({ dir, config: { audit: { key, every: 1, file, ...(webhook && { webhook }) } } });
+    const cli = (...args) => parley(['audit', ...args, '--config', path.join(dir, 'parley.json'), '--store', server.db]);
+    return { server, file, pub, cli };
+}
+
+// A payment that was approved and made; gives its thread.
+async function paid(server) {
+    const s = sound(await server.turn('Send 50 dollars to Hanako'));
+    const id = s.events.find((e) => e.data.type === 'tool_confirmation').data.confirmation_id;
+    const thread = s.events.at(-1).data.payload.thread_id;
+    same((await server.post(`/v1/approvals/${id}`, { confirmed: true })).status, 200);
+    await settled(server, thread);
+    return thread;
+}
+const noted = (file, count) => until(() => lines(file).length >= count && lines(file), `${count} checkpoints in the file`);
+
+async function stranger(t, { cli, pub }, kept) {
+    const out = path.join(t.folder(), 'export.jsonl');
+    const r = await cli('export');
+    same([r.code, r.err], [0, '']);
+    fs.writeFileSync(out, r.out);
+    fs.writeFileSync(`${out}.kept`, kept);
+    return { export: r.out, ...(await runToEnd(process.execPath, [path.join(ROOT, 'examples/audit-verify/verify.mjs'), out, pub, `${out}.kept`])) };
+}
+
+test('checkpoints go to a file and to a webhook, signed, each tied to the one before', async (t) => {
+    const place = await elsewhere(t), { server, file } = await audited(t, { webhook: place.url });
+    await paid(server);
+    await noted(file, 1);
+    sound(await server.turn('hello'));
+    const all = await noted(file, 2);
+    const [one, two] = all.map(payload);
+    same([one.number, one.previous, two.number, two.previous], [1, null, 2, crypto.createHash('sha256').update(all[0]).digest('hex')]);
+    check(one.heads.every(([log, seq, head]) => /^[0-9a-f]{32}$/.test(log) && seq > 0 && /^[0-9a-f]{64}$/.test(head)), JSON.stringify(one));
+    await until(() => place.told.length >= 2, 'the webhook');
+    same(place.told[0], ['application/jose', all[0]]);
+    check(!/local|Hanako/.test(JSON.stringify(all.map(payload))), 'no name of a person or of a conversation');
+});
+
+test('a webhook that is down loses nothing and stops nobody', async (t) => {
+    const place = await elsewhere(t), { server, file } = await audited(t, { webhook: place.url });
+    place.status = 503;
+    await paid(server);
+    await until(() => server.log.some((l) => l.event === 'audit.untold' && /503/.test(l.why)), 'that it is said');
+    sound(await server.turn('hello'));
+    place.status = 200;
+    await until(() => place.told.length > 0 && payload(place.told[0][1]).number === 1, 'the first one');
+    check(lines(file).length >= 1, 'the file has it');
+});
+
+test('a deleted conversation leaves who approved what, and none of its words', async (t) => {
+    const a = await audited(t), thread = await paid(a.server);
+    await noted(a.file, 1);
+    same((await a.server.request('DELETE', `/v1/threads/${thread}`)).status, 204);
+    same((await a.server.get(`/v1/threads/${thread}`)).status, 404);
+    const shown = await a.cli('show', thread);
+    check(/removed at .* by local/.test(shown.out) && /decided.by +local/.test(shown.out) && /decided.via +rest/.test(shown.out), shown.out);
+    check(/asked.digest +[0-9a-f]{64}/.test(shown.out) && /finished.outcome +done/.test(shown.out), shown.out);
+    const { out, code } = await a.cli('verify', '--checkpoint', a.file);
+    same([code, /1 removed ones.*all is as it was recorded/.test(out)], [0, true], out);
+    const r = await stranger(t, a, lines(a.file).at(-1));
+    same(r.code, 0, r.out);
+    check(!/Hanako/.test(r.export), 'its words are gone');
+});
+
+test('export tells the text shown, the bytes run, who and by which way; a stranger verifies it', async (t) => {
+    const a = await audited(t), thread = await paid(a.server);
+    const kept = (await noted(a.file, 1)).at(-1);
+    const r = await stranger(t, a, kept);
+    same(r.code, 0, r.out);
+    const call = r.export.split('\n').filter(Boolean).map((l) => JSON.parse(l)).find((l) => l.type === 'call');
+    same([call.thread, call.owner, call.tool, call.asked.shown, JSON.parse(call.input).amount, call.decided.outcome, call.decided.by, call.decided.via, call.finished.outcome],
+        [thread, 'local', 'process_payment', 'Send 50 USD to Hanako?', 50, 'approved', 'local', 'rest', 'done']);
+    check(/^[0-9a-f]{64}$/.test(call.asked.digest) && call.asked.definition, 'what was approved, and by which policy');
+});
+
+test('a changed amount, a cut end and a lost conversation are found by parley and by the stranger', async (t) => {
+    python();
+    const a = await audited(t);
+    await paid(a.server);
+    sound(await a.server.turn('hello'));
+    await noted(a.file, 1);
+    await until(async () => /"number"/.test(JSON.stringify(lines(a.file).map(payload))) && lines(a.file).map(payload).flatMap((c) => c.heads).length >= 2, 'both conversations');
+    await a.server.term();
+    const kept = fs.readFileSync(a.file, 'utf8'), clean = fs.readFileSync(a.server.db);
+    for (const [what, change, words] of [
+        ['one digit', "UPDATE fact SET body = replace(body, '\"amount\\\":50', '\"amount\\\":90') WHERE body LIKE '%amount%50%'", /is not what was appended/],
+        ['the end', 'UPDATE thread SET seq = seq - 1, links = (SELECT link FROM fact f WHERE f.thread = 1 AND f.seq = thread.seq - 1) WHERE id = 1', /facts|its head|ends at fact|its end/],
+        ['a conversation', 'DELETE FROM thread WHERE id = 2', /is gone without a stub/]]) {
+        fs.writeFileSync(a.server.db, clean);
+        sql(a.server.db, change.replaceAll('\\\\"', '\\"'));
+        if (what === 'the end') sql(a.server.db, 'DELETE FROM fact WHERE thread = 1 AND seq > (SELECT seq FROM thread WHERE id = 1)');
+        const r = await a.cli('verify', '--checkpoint', a.file);
+        same(r.code, 1, `${what}: ${r.out}${r.err}`);
+        check(words.test(r.out), `${what}: ${r.out}`);
+        const s = await stranger(t, a, kept);
+        same(s.code, 1, `${what}: ${s.out}`);
+    }
+    fs.writeFileSync(a.server.db, clean);
+    same((await a.cli('verify', '--checkpoint', a.file)).code, 0);
+});
+
+test('what cannot be verified is said in words, with an exit status of its own', async (t) => {
+    const dir = t.folder(), { key } = keys(dir);
+    const run = (...args) => parley(['audit', ...args], { cwd: dir });
+    same((await run()).code, 2);
+    same((await run('verify', 'more')).code, 2);
+    same((await run('show')).code, 2);
+    const r = await run('verify', '--store', 'nothing.db');
+    same(r.code, 3);
+    check(/could not be read: cannot read nothing.db/.test(r.err), r.err);
+    same((await run('verify', '--store', 'nothing.db', '--public', 'nobody.pub')).code, 3);
+    for (const [audit, words] of [[{ file: 'x' }, /need a key/], [{ key }, /nobody is told/], [{ key: 'text:junk', file: 'x' }, /openssl genpkey/], [{ key, file: 'x', webhook: 'ftp://x' }, /webhook/]]) {
+        fs.writeFileSync(path.join(dir, 'parley.json'), JSON.stringify({ audit }));
+        const c = await parley(['check'], { cwd: dir });
+        check(c.code === 1 && words.test(c.err), `${JSON.stringify(audit)}: ${c.err}`);
+    }
+});
