@@ -54,6 +54,13 @@ static const char HELP[] =
     "  parley audit show THREAD [--config FILE] [--store URL]\n"
     "                             who was asked what in a conversation, who said yes, what came of "
     "it\n"
+    "  parley people export NAME [--config FILE] [--store URL]\n"
+    "                             all that is kept about a person, as JSON Lines\n"
+    "  parley people erase NAME [URL]\n"
+    "                             have a running server delete a person's conversations and take "
+    "the "
+    "name out of\n"
+    "                             what stays; PARLEY_KEY is an administrator's key\n"
     "  parley backup FILE [--config FILE] [--store URL] [--anyway]\n"
     "                             copy the store to a new file, also while a server runs, and "
     "check "
@@ -114,7 +121,7 @@ static int choose(int argc, char **argv)
         { "models", cli_models },       { "tools", cli_tools },   { "key", cli_key },
         { "approvals", cli_approvals }, { "backup", cli_backup }, { "restore", cli_restore },
         { "nodes", cli_nodes },         { "move", cli_move },     { "mcp", cli_mcp },
-        { "chat", cli_chat },           { "audit", cli_audit },
+        { "chat", cli_chat },           { "audit", cli_audit },   { "people", cli_people },
     };
     const char *name = argc > 1 ? argv[1] : "--help";
     for (size_t i = 0; i < sizeof COMMANDS / sizeof COMMANDS[0]; i++)

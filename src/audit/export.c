@@ -1,6 +1,7 @@
 /* export.c -- see export.h. */
 #include "audit/export.h"
 
+#include "base/json.h"
 #include "base/jsonw.h"
 #include "run/record.h"
 
@@ -8,6 +9,7 @@ struct work {
     struct store_walk w;
     struct export    *x;
     struct fold       fold;          /* of the log that is told, for its calls */
+    bool              own;           /* the person's who asks, or nobody in particular does */
     bool              open, folding; /* there is one; all so far was understood */
     char              name[CHAIN_NAME + 1];
     struct buf        out;
@@ -47,11 +49,18 @@ static void put_log(struct jsonw *w, const char *name, struct log_name log)
     jw_kstr(w, "thread", log.thread);
 }
 
+static bool is_own(const struct work *k, struct str owner)
+{
+    return !k->x->person.ptr || str_eq(owner, k->x->person);
+}
+
 static bool on_checkpoint(struct store_walk *walk, uint64_t number, struct str line)
 {
     struct work *k = WORK(walk);
-    struct jsonw w = begin(k, "checkpoint");
+    struct jsonw w;
 
+    if (k->x->person.ptr) return true;
+    w = begin(k, "checkpoint");
     jw_kint(&w, "number", (int64_t)number);
     jw_kstr(&w, "line", line);
     return end(k, &w);
@@ -65,6 +74,7 @@ static bool on_log(struct store_walk *walk, const struct walk_log *l)
     fold_init(&k->fold);
     k->open = k->folding = true;
     chain_name(l->log, l->created_ms, k->name);
+    if (!(k->own = is_own(k, l->log.owner))) return true;
     w = begin(k, "log");
     put_log(&w, k->name, l->log);
     jw_kint(&w, "created_ms", l->created_ms);
@@ -86,10 +96,12 @@ static bool on_fact(struct store_walk *walk, const struct walk_log *l, const str
                     struct chain_mark m)
 {
     struct work *k = WORK(walk);
-    struct jsonw w = begin(k, "fact");
+    struct jsonw w;
 
     (void)l;
     fold_fact(k, f);
+    if (!k->own) return true;
+    w = begin(k, "fact");
     jw_kstrz(&w, "log", k->name);
     jw_kint(&w, "seq", (int64_t)f->seq);
     jw_kint(&w, "at_ms", f->at_ms);
@@ -100,12 +112,33 @@ static bool on_fact(struct store_walk *walk, const struct walk_log *l, const str
     return end(k, &w);
 }
 
+static bool decided_by(const struct call *c, struct str who)
+{
+    return (c->decided && str_eq(c->decided->by, who)) ||
+           (c->settled && str_eq(c->settled->by, who));
+}
+
+static bool tell_decision(struct work *k, const struct call *c)
+{
+    struct jsonw w;
+
+    if (!decided_by(c, k->x->person)) return true;
+    w = begin(k, "decision");
+    jw_kstrz(&w, "log", k->name);
+    record_call(&w, c, false);
+    return end(k, &w);
+}
+
 static bool tell_calls(struct work *k, const struct walk_log *l)
 {
     for (size_t i = 0; i < k->fold.call_count; i++) {
         const struct call *c = k->fold.calls[i];
         struct jsonw       w;
         if (!record_has(c)) continue;
+        if (!k->own) {
+            if (!tell_decision(k, c)) return false;
+            continue;
+        }
         w = begin(k, "call");
         put_log(&w, k->name, l->log);
         jw_kstr(&w, "run", c->run->id);
@@ -128,17 +161,46 @@ static bool on_log_end(struct store_walk *walk, const struct walk_log *l)
 
     fold_done(&k->fold);
     k->open = false;
-    k->x->logs++;
+    k->x->logs += k->own;
     passed(k);
+    return good;
+}
+
+/* What the person decided in a conversation that was another's, and is gone. */
+static bool tell_stub_decisions(struct work *k, const struct walk_stub *s)
+{
+    struct arena a;
+    struct jv   *body = NULL;
+    bool         good = true;
+
+    arena_init(&a, 0);
+    if (json_parse(&a, s->body, &body, NULL)) body = NULL;
+    JV_EACH (c, jv_get(body, "calls")) {
+        struct jsonw w;
+        if (!good || !str_eq(jv_str_at(jv_get(c, "decided"), "by"), k->x->person)) continue;
+        w = begin(k, "decision");
+        jw_kstr(&w, "log", s->name);
+        JV_EACH (m, c) {
+            jw_key_str(&w, m->key);
+            jw_jv(&w, m);
+        }
+        good = end(k, &w);
+    }
+    arena_done(&a);
     return good;
 }
 
 static bool on_stub(struct store_walk *walk, const struct walk_stub *s)
 {
     struct work *k = WORK(walk);
-    struct jsonw w = begin(k, "stub");
+    struct jsonw w;
     char         name[CHAIN_NAME + 1];
 
+    if (!is_own(k, s->log.owner)) {
+        passed(k);
+        return tell_stub_decisions(k, s);
+    }
+    w = begin(k, "stub");
     snprintf(name, sizeof name, STR_FMT, STR_ARG(s->name));
     put_log(&w, name, s->log);
     jw_kint(&w, "created_ms", s->created_ms);
@@ -160,8 +222,7 @@ static bool on_stub(struct store_walk *walk, const struct walk_stub *s)
 
 enum err export_store(struct export *x, struct str url, struct arena *a, struct str *why)
 {
-    struct work  k = { .w = { .owner = x->owner,
-                              .thread = x->thread,
+    struct work  k = { .w = { .thread = x->thread,
                               .checkpoint = on_checkpoint,
                               .log = on_log,
                               .fact = on_fact,

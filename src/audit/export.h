@@ -8,6 +8,10 @@
  *   {"type":"stub","log","owner","thread","created_ms","removed_ms","seq","kind","body","digests":[],"head"}
  *   {"type":"end","logs","stubs"}                                       so that a cut is seen
  *
+ * Of one person (`person`): what is theirs as above, and of other people's conversations only
+ *
+ *   {"type":"decision","log",...record.h without words}                 what they decided there
+ *
  * Hashes are hex. "link" is null in facts that are older than the chain.
  */
 #ifndef PARLEY_EXPORT_H
@@ -18,7 +22,8 @@
 
 struct export
 {
-    struct str owner, thread; /* as in a walk: STR_NONE is all */
+    struct str thread; /* as in a walk: STR_NONE is all */
+    struct str person; /* STR_NONE: of everybody, with the checkpoints */
     /* A line without its end. False: it could not be written, and nothing more is. */
     bool (*line)(void *ctx, struct str line);
     void (*far)(void *ctx, uint64_t done, uint64_t all); /* conversations; may be NULL */

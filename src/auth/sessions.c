@@ -80,6 +80,15 @@ bool session_key(struct str id, char key[SESSION_KEY_LEN + 1])
     return true;
 }
 
+bool session_family(struct str name, char out[SESSION_FAMILY_LEN + 1])
+{
+    char hex[2 * DIGEST_LEN + 1];
+
+    if (!hex_digest(name, hex)) return false;
+    snprintf(out, SESSION_FAMILY_LEN + 1, "browser/%.*s/", SESSION_TAG_LEN, hex);
+    return true;
+}
+
 static bool spell(struct str name, char id[SESSION_ID_LEN + 1])
 {
     char hex[2 * DIGEST_LEN + 1];

@@ -56,6 +56,9 @@ struct session_row {
 void sessions_init(struct sessions *s, unsigned life_s);
 void sessions_done(struct sessions *s);
 
+/* How the keys of one person's rows begin, up to the last "/", and a NUL. False: no memory. */
+#define SESSION_FAMILY_LEN (8 + SESSION_TAG_LEN + 1)
+MUST_CHECK bool     session_family(struct str name, char out[SESSION_FAMILY_LEN + 1]);
 /* The key of that cookie's row, and a NUL; false: it is no id. */
 MUST_CHECK bool     session_key(struct str id, char key[SESSION_KEY_LEN + 1]);
 /* A session for `p`: its id and a NUL, and its row, in `mem`. It counts once it is in the store and

@@ -6,60 +6,33 @@
 #include "audit/export.h"
 #include "audit/verify.h"
 #include "base/clock.h"
-#include "base/glyph.h"
 #include "base/json.h"
 #include "cli/assembly.h"
 #include "cli/cli.h"
+#include "cli/desk.h"
 
 #define FILE_BYTES_MAX (1 << 30)
 #define UNREAD         3 /* exit status: nothing can be said */
 
-struct desk {
+struct inspection {
     struct cli_line     line;
     struct config       config;
     struct config_error problems;
     struct arena        arena;
-    bool                shown; /* how far it is stands on the screen */
 };
 
 /* --- what all share ------------------------------------------------------------------ */
 
-/* One line that is written over, for whoever watches; a log file gets none of it. */
-static void show_far(void *ctx, uint64_t done, uint64_t all)
+static int unread(struct inspection *k, struct str why)
 {
-    struct desk *k = ctx;
-
-    if (!isatty(STDERR_FILENO) || done % 64) return;
-    fprintf(stderr, "\r%3u %%", all ? (unsigned)(done * 100 / all) : 100);
-    k->shown = true;
-}
-
-static void clear_far(struct desk *k)
-{
-    if (k->shown) fputs("\r     \r", stderr);
-    k->shown = false;
-}
-
-static void put(FILE *out, struct str s)
-{
-    struct buf safe;
-
-    buf_init(&safe, 0);
-    glyph_show(&safe, s, GLYPH_LINE);
-    if (!safe.err) fwrite(safe.ptr ? safe.ptr : "", 1, safe.len, out);
-    buf_done(&safe);
-}
-
-static int unread(struct desk *k, struct str why)
-{
-    clear_far(k);
+    cli_far_end();
     fputs("parley: the record could not be read: ", stderr);
-    put(stderr, why);
+    desk_put(stderr, why, GLYPH_LINE);
     fputs(".\n", stderr);
     return UNREAD;
 }
 
-static bool read_file(struct desk *k, const char *path, struct str *out)
+static bool read_file(struct inspection *k, const char *path, struct str *out)
 {
     FILE      *f = fopen(path, "rb");
     struct buf b;
@@ -83,13 +56,14 @@ static bool read_file(struct desk *k, const char *path, struct str *out)
 
 static void on_found(void *ctx, struct str sentence)
 {
-    clear_far(ctx);
-    put(stdout, sentence);
+    (void)ctx;
+    cli_far_end();
+    desk_put(stdout, sentence, GLYPH_LINE);
     putchar('\n');
 }
 
 /* The keys of the file that was named, else the server's own. */
-static bool read_keys(struct desk *k, struct sign_keys *keys)
+static bool read_keys(struct inspection *k, struct sign_keys *keys)
 {
     const char *why;
     struct str  pem = k->config.audit.key;
@@ -121,10 +95,10 @@ static void tell(const struct verify *v, const struct sign_keys *keys)
             "anew as a whole would not be noticed");
 }
 
-static int verify(struct desk *k)
+static int verify(struct inspection *k)
 {
     struct sign_keys keys = { 0 };
-    struct verify    v = { .keys = &keys, .found = on_found, .far = show_far, .ctx = k };
+    struct verify    v = { .keys = &keys, .found = on_found, .far = cli_far, .ctx = k };
     struct str       why;
     int              status = UNREAD;
 
@@ -138,7 +112,7 @@ static int verify(struct desk *k)
         status = unread(k, why);
         goto out;
     }
-    clear_far(k);
+    cli_far_end();
     tell(&v, &keys);
     status = v.problems ? 1 : 0;
 out:
@@ -154,18 +128,18 @@ static bool write_line(void *ctx, struct str line)
     return fwrite(line.ptr, 1, line.len, stdout) == line.len && putchar('\n') != EOF;
 }
 
-static int export(struct desk *k)
+static int export(struct inspection *k)
 {
     struct export x = { .line = write_line, .ctx = k };
     struct str why;
     enum err   e;
 
     if (k->line.count > 1) x.thread = str_c(k->line.words[1]);
-    if (!isatty(STDOUT_FILENO)) x.far = show_far;
+    if (!isatty(STDOUT_FILENO)) x.far = cli_far;
     e = export_store(&x, k->config.store, &k->arena, &why);
     if (e == ERR_CLOSED) return 1; /* main says that the output could not be written */
     if (e) return unread(k, why);
-    clear_far(k);
+    cli_far_end();
     if (k->line.count > 1 && !x.logs && !x.stubs) {
         fprintf(stderr, "parley: there is no conversation %s\n", k->line.words[1]);
         return 1;
@@ -186,12 +160,12 @@ static void show_members(const struct jv *v, const char *under)
             continue;
         }
         printf("  %-18s ", name);
-        put(stdout, jv_is(m, JSON_STRING) ? jv_str(m) : m->raw);
+        desk_put(stdout, jv_is(m, JSON_STRING) ? jv_str(m) : m->raw, GLYPH_LINE);
         putchar('\n');
     }
 }
 
-static void show_stub(struct desk *k, const struct jv *line)
+static void show_stub(struct inspection *k, const struct jv *line)
 {
     struct jv *body = NULL;
     char       at[CLOCK_RFC3339_LEN + 1];
@@ -199,7 +173,8 @@ static void show_stub(struct desk *k, const struct jv *line)
     clock_rfc3339(jv_int_at(line, "removed_ms", 0), at);
     printf("removed at %s", at);
     if (json_parse(&k->arena, jv_str_at(line, "body"), &body, NULL)) body = NULL;
-    if (jv_str_at(body, "by").len) fputs(" by ", stdout), put(stdout, jv_str_at(body, "by"));
+    if (jv_str_at(body, "by").len)
+        fputs(" by ", stdout), desk_put(stdout, jv_str_at(body, "by"), GLYPH_LINE);
     putchar('\n');
     JV_EACH (c, jv_get(body, "calls")) {
         printf("call\n");
@@ -209,20 +184,20 @@ static void show_stub(struct desk *k, const struct jv *line)
 
 static bool show_line(void *ctx, struct str text)
 {
-    struct desk *k = ctx;
-    struct jv   *line = NULL;
-    struct str   kept = arena_dup(&k->arena, text);
-    struct str   type;
+    struct inspection *k = ctx;
+    struct jv         *line = NULL;
+    struct str         kept = arena_dup(&k->arena, text);
+    struct str         type;
 
     if (!kept.ptr || json_parse(&k->arena, kept, &line, NULL)) return false;
     type = jv_str_at(line, "type");
     if (str_is(type, "log") || str_is(type, "stub")) {
         fputs("conversation ", stdout);
-        put(stdout, jv_str_at(line, "thread"));
+        desk_put(stdout, jv_str_at(line, "thread"), GLYPH_LINE);
         fputs(" of ", stdout);
-        put(stdout, jv_str_at(line, "owner"));
+        desk_put(stdout, jv_str_at(line, "owner"), GLYPH_LINE);
         printf(", %lld facts, head ", (long long)jv_int_at(line, "seq", 0));
-        put(stdout, jv_str_at(line, "head"));
+        desk_put(stdout, jv_str_at(line, "head"), GLYPH_LINE);
         putchar('\n');
     }
     if (str_is(type, "stub")) show_stub(k, line);
@@ -234,7 +209,7 @@ static bool show_line(void *ctx, struct str text)
     return !ferror(stdout);
 }
 
-static int show(struct desk *k)
+static int show(struct inspection *k)
 {
     struct arena a;
     struct export x = { .thread = str_c(k->line.words[1]), .line = show_line, .ctx = k };
@@ -261,8 +236,8 @@ static int usage(void)
 
 int cli_audit(int argc, char **argv)
 {
-    static struct desk k;
-    int (*run)(struct desk *) = NULL;
+    static struct inspection k;
+    int (*run)(struct inspection *) = NULL;
 
     if (!cli_read(argc, argv, "cshb", 2, &k.line)) return 2;
     const char *what = k.line.count ? k.line.words[0] : "";

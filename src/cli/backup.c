@@ -1,18 +1,11 @@
 /* backup.c -- `parley backup FILE`: the store as it is now, in a file of its own, while the server
  * runs. */
-#include <unistd.h>
-
 #include "cli/cli.h"
 #include "store/store.h"
 
-/* One line that is written over, for whoever watches; a log file gets none of it. */
 static void show(void *ctx, unsigned done, unsigned all)
 {
-    bool *shown = ctx;
-
-    if (!isatty(STDERR_FILENO)) return;
-    fprintf(stderr, "\r%3u %%", all ? (unsigned)((uint64_t)done * 100 / all) : 100);
-    *shown = true;
+    cli_far(ctx, done, all);
 }
 
 int cli_backup(int argc, char **argv)
@@ -23,7 +16,6 @@ int cli_backup(int argc, char **argv)
     struct arena           arena;
     struct store_backed_up did;
     struct str             why = STR_NONE;
-    bool                   shown = false;
 
     if (!cli_read(argc, argv, "csa", 1, &line)) return 2;
     if (line.count != 1) {
@@ -35,10 +27,10 @@ int cli_backup(int argc, char **argv)
         return 1;
     }
     arena_init(&arena, 0);
-    struct store_watch watch = { show, &shown };
+    struct store_watch watch = { show, NULL };
     enum err           e =
         store_backup(config.store, str_c(line.words[0]), line.anyway, &watch, &arena, &did, &why);
-    if (shown) fputs("\r     \r", stderr);
+    cli_far_end();
     if (e) {
         fprintf(stderr, "parley: no backup was made: " STR_FMT ".\n", STR_ARG(why));
     } else {

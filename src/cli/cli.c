@@ -1,5 +1,6 @@
 /* cli.c -- reading a command's line: options anywhere, words in order. */
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -64,4 +65,20 @@ bool cli_read(int argc, char **argv, const char *allowed, int words_max, struct 
         else if (!option) argv[out->count++] = argv[i];
     }
     return true;
+}
+
+static bool far_shown;
+
+void cli_far(void *ctx, uint64_t done, uint64_t all)
+{
+    (void)ctx;
+    if (!isatty(STDERR_FILENO)) return;
+    fprintf(stderr, "\r%3u %%", all ? (unsigned)(done * 100 / all) : 100);
+    far_shown = true;
+}
+
+void cli_far_end(void)
+{
+    if (far_shown) fputs("\r     \r", stderr);
+    far_shown = false;
 }

@@ -17,6 +17,7 @@ int cli_mcp(int argc, char **argv);       /* bridge.c */
 int cli_models(int argc, char **argv);    /* models.c */
 int cli_move(int argc, char **argv);      /* move.c */
 int cli_nodes(int argc, char **argv);     /* nodes.c */
+int cli_people(int argc, char **argv);    /* person.c */
 int cli_restore(int argc, char **argv);   /* restore.c */
 int cli_tools(int argc, char **argv);     /* tools.c */
 
@@ -34,5 +35,10 @@ struct cli_line {
  * is a word. At most `words_max` words may be left. False: said why on stderr. Moves the words to the
  * front of argv. */
 bool cli_read(int argc, char **argv, const char *allowed, int words_max, struct cli_line *out);
+
+/* How far it is, on one line that is written over, for whoever watches a terminal; a log file gets
+ * none of it. cli_far_end before anything else is said. */
+void cli_far(void *ctx, uint64_t done, uint64_t all);
+void cli_far_end(void);
 
 #endif

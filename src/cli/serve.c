@@ -28,6 +28,7 @@
 #include "run/metrics.h"
 #include "run/notify.h"
 #include "run/storevault.h"
+#include "run/sweep.h"
 #include "run/tidings.h"
 
 #define DRAIN_MS 4500 /* the promise is 5 s */
@@ -54,6 +55,7 @@ struct serve {
     struct notify      *notify;
     struct sign_keys    keys;
     struct checkpoints *checkpoints;
+    struct sweep       *sweep;
     struct app          app;
     struct server      *server;
     struct mcps        *mcp;
@@ -326,6 +328,16 @@ static bool start_checkpoints(struct serve *s)
     return s->checkpoints && !s->arena.failed;
 }
 
+/* Likewise. */
+static bool start_sweep(struct serve *s)
+{
+    const int64_t      day = 86400 * 1000;
+    struct sweep_rules r = { s->config.retain_plain_days * day, s->config.retain_asked_days * day };
+
+    if (!r.plain_ms && !r.asked_ms) return true;
+    return (s->sweep = sweep_start(s->hub, r)) != NULL;
+}
+
 /* --- ending ----------------------------------------------------------------------------------- */
 
 static void on_closed(void *ctx)
@@ -509,8 +521,9 @@ static void take_apart(struct serve *s)
     uv_close((uv_handle_t *)&s->hup, NULL);
     loop_timer_close(&s->deadline, NULL);
     loop_timer_close(&s->tell, NULL);
-    s->parts = 4;
+    s->parts = 5;
     mcps_free(s->mcp, on_freed, s);
+    sweep_stop(s->sweep, on_freed, s);
     checkpoints_stop(s->checkpoints, on_freed, s);
     auth_free(s->auth, on_freed, s);
     assembly_free(&s->assembly, on_freed, s);
@@ -578,7 +591,7 @@ static int start(struct serve *s)
         return fail_noted(s);
     if (!assembly_audit(&s->config, &s->keys, &s->problems)) return fail_noted(s);
     read_counts(s);
-    if (!start_checkpoints(s)) return fail("cannot start", STR("out of memory"));
+    if (!start_checkpoints(s) || !start_sweep(s)) return fail("cannot start", STR("out of memory"));
     if (make_server(s, &why)) return fail("cannot listen", why);
     return 0;
 }

@@ -309,6 +309,8 @@ struct config {
     struct config_strs   chat_headers;
 
     struct config_audit audit;
+    /* days since the last change; 0: for ever. asked: where somebody was asked for a decision */
+    unsigned            retain_plain_days, retain_asked_days;
 
     struct config_strs    warnings; /* sentences; for serve to log and check to print */
     struct config_secret *secrets;  /* private: what config_done wipes */

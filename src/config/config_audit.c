@@ -1,5 +1,14 @@
-/* config_audit.c -- who signs what happened, and who is told. */
+/* config_audit.c -- who signs what happened, who is told, and how long it is kept. */
 #include "config/config_private.h"
+
+static void read_retention(struct config_build *b)
+{
+    const struct jv *asked = jv_get(jv_get(b->root, "retention"), "asked");
+    int64_t          days = b->c->retain_plain_days;
+
+    if (asked) (void)jv_int(asked, &days);
+    b->c->retain_asked_days = days > 0 ? (unsigned)days : 0;
+}
 
 void cfg_read_audit(struct config_build *b)
 {
@@ -7,6 +16,7 @@ void cfg_read_audit(struct config_build *b)
     struct config_audit *a = &b->c->audit;
     bool                 literal = false;
 
+    read_retention(b);
     if (key && !cfg_secret(b, key, "\"audit.key\"", &a->key, &literal)) return;
     if (literal)
         cfg_warn(b, key,

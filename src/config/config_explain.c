@@ -250,6 +250,11 @@ void config_explain(const struct config *c, FILE *out)
         if (c->audit.file.len && c->audit.webhook.len) put(out, c->audit.webhook, 300);
         fputc('\n', out);
     }
+    if (c->retain_plain_days || c->retain_asked_days) {
+        line(out, "retention");
+        fprintf(out, "conversations %u days, with decisions %u days (0: for ever)\n",
+                c->retain_plain_days, c->retain_asked_days);
+    }
     put_list(out, "origins", &c->origins);
     put_list(out, "hosts", &c->hosts);
     put_list(out, "cors", &c->cors);

@@ -267,6 +267,13 @@ const struct row CFG_ROWS[] = {
       0.000001, 1e9 },
     { "budgets[].cost.hard", K_PRICE, "(none)", "As tokens.hard.", 0.000001, 1e9 },
 
+    { "retention", K_OBJECT, "", "How long conversations are kept; their stubs stay." },
+    { "retention.conversations", K_COUNT, "0",
+      "Days since its last change after which a conversation is deleted; 0: never.", 0, 36500,
+      AT(KEEP_UNSIGNED, retain_plain_days) },
+    { "retention.asked", K_COUNT, "(retention.conversations)",
+      "The same for conversations in which somebody was asked for a decision.", 0, 36500 },
+
     { "limits", K_OBJECT, "", "What one peer, and all together, may use." },
     { "limits.connections", K_COUNT, "10000", "Connections at once.", 1, MANY,
       AT(KEEP_UNSIGNED, limits.connections) },

@@ -288,6 +288,7 @@ void                      share_read(struct server *s, struct request *q);
 /* An approval's row for who may not read the words that led to it. */
 void                      context_hide(struct buf *out, struct str body);
 void                      rest_usage(struct server *s, struct request *q);    /* usage.c */
+void                      people_erase(struct server *s, struct request *q);  /* forget.c */
 void                      session_begin(struct server *s, struct request *q); /* signin.c */
 void                      session_show(struct server *s, struct request *q);
 void                      session_end(struct server *s, struct request *q);
@@ -309,6 +310,8 @@ void                      connect_begin(struct server *s, struct request *q); /*
 void                      connect_hop(struct server *s, struct request *q);
 void                      connect_back(struct server *s, struct request *q);
 void                      connect_end(struct server *s, struct request *q);
+/* Somebody's accounts at all MCP servers, as far as this node has them in memory, and their rows. */
+void                      connect_forget(struct app *a, struct str principal);
 /* the header of a 401 or 403 there; `error` NULL: none */
 void                      mcp_challenge(struct request *q, const char *error);
 void                      web_page(struct server *s, struct request *q); /* web.c */

@@ -80,6 +80,7 @@ const struct route app_routes[] = {
     { "POST", "/v1/approvals/{}/links", rest_links, ROLE_USER | ROLE_APPROVER | ROLE_NAMED },
     { "GET", "/v1/grants", rest_grants, ROLE_ANY },
     { "DELETE", "/v1/grants/{}", rest_grant_revoke, ROLE_ANY },
+    { "POST", "/v1/people/{}/erase", people_erase, ROLE_ADMIN },
     { "POST", "/v1/session", session_begin, EVERYBODY },
     { "GET", "/v1/session", session_show, ROLE_ANY },
     { "DELETE", "/v1/session", session_end, EVERYBODY },

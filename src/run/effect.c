@@ -145,7 +145,7 @@ enum err effect_key(struct arena *a, const struct tool *tool, struct str owner,
     struct buf       key;
     bool             name, ok = true;
     buf_init(&key, 0);
-    buf_lit(&key, tool->effect_own ? "effect/" : "effect:");
+    buf_lit(&key, tool->effect_own ? EFFECT_OWN : "effect:");
     if (tool->effect_own) {
         put_plain(&key, owner);
         buf_chr(&key, '/');
@@ -232,12 +232,13 @@ enum err effect_follow(struct thread *t, const struct call *c, const struct fact
 /* The first call, as the second one's card and model are told of it. */
 static void write_first(struct jsonw *w, const struct thread *t, const struct jv *first)
 {
-    char time[CLOCK_RFC3339_LEN + 1];
-    bool own = str_eq(jv_str_at(first, "owner"), t->owner);
-    clock_rfc3339(jv_int_at(first, "at_ms", 0), time);
+    char    time[CLOCK_RFC3339_LEN + 1];
+    bool    own = str_eq(jv_str_at(first, "owner"), t->owner);
+    int64_t at_ms = jv_int_at(first, "at_ms", 0); /* none: whose it was is erased (sweep.h) */
+    clock_rfc3339(at_ms, time);
     jw_obj(w);
     jw_kstr(w, "call", jv_str_at(first, "call"));
-    jw_kstrz(w, "at", time);
+    if (at_ms) jw_kstrz(w, "at", time);
     jw_kstr(w, "by", jv_str_at(first, "by"));
     jw_key(w, "thread");
     jw_str_or_null(w, own ? jv_str_at(first, "thread") : STR_NONE);

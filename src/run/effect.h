@@ -20,6 +20,9 @@
 
 #include "run/hub.h"
 
+/* How the key of a tool begins whose effects are each person's own. */
+#define EFFECT_OWN "effect/"
+
 /* NULL, or what is wrong with a template. */
 const char         *effect_template_fault(struct str tmpl);
 /* The key of a call, in `a`. ERR_TYPE: its arguments make none. ERR_NOMEM. */

@@ -104,3 +104,53 @@ struct str record_stub(struct arena *a, const struct fold *f, struct str by, str
     buf_done(&b);
     return out;
 }
+
+static void copy_erased(struct jsonw *w, const struct jv *v, struct str name, struct str other)
+{
+    bool object = jv_is(v, JSON_OBJECT);
+
+    if (!object && !jv_is(v, JSON_ARRAY)) {
+        jw_jv(w, v);
+        return;
+    }
+    if (object) jw_obj(w);
+    else jw_arr(w);
+    JV_EACH (m, v) {
+        if (object) jw_key_str(w, m->key);
+        if (object && str_is(m->key, "by") && str_eq(jv_str(m), name)) jw_str(w, other);
+        else copy_erased(w, m, name, other);
+    }
+    if (object) jw_end_obj(w);
+    else jw_end_arr(w);
+}
+
+struct str record_erased(struct arena *a, struct str body, struct str name, struct str other)
+{
+    struct jv   *v;
+    struct buf   b;
+    struct jsonw w;
+    struct str   out;
+    enum err     e = json_parse(a, body, &v, NULL);
+
+    if (e) return e == ERR_NOMEM ? STR_NONE : STR("{\"unread\":true}");
+    buf_init(&b, 0);
+    jsonw_init(&w, &b);
+    copy_erased(&w, v, name, other);
+    out = b.err ? STR_NONE : arena_dup(a, buf_view(&b));
+    buf_done(&b);
+    return out;
+}
+
+struct str record_member(struct arena *a, const char *key, struct str text)
+{
+    struct buf b;
+    struct str s;
+
+    buf_init(&b, 0);
+    buf_printf(&b, "\"%s\":\"", key);
+    jw_escape(&b, text);
+    buf_chr(&b, '"');
+    s = b.err ? STR_NONE : arena_dup(a, buf_view(&b));
+    buf_done(&b);
+    return s;
+}

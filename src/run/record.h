@@ -25,4 +25,12 @@ void       record_call(struct jsonw *w, const struct call *c, bool words);
  * no memory. A fold without facts is one that could not be read: {"unread":true}. */
 struct str record_stub(struct arena *a, const struct fold *f, struct str by, struct str via);
 
+/* A stub's body with another name wherever `name` stands as "by". In `a`; STR_NONE: no memory. One
+ * that cannot be understood becomes {"unread":true}: no name may stay in it. */
+struct str record_erased(struct arena *a, struct str body, struct str name, struct str other);
+
+/* "key":"text", as jsonw writes it: by that a body is found that has it. In `a`; STR_NONE: no
+ * memory. */
+struct str record_member(struct arena *a, const char *key, struct str text);
+
 #endif

@@ -54,11 +54,14 @@ static struct lane *lane_of(struct pg *s, struct store_job *job)
     case JOB_LIST:
         l = JOB_OF(job, struct store_list);
         if (l->kind != STORE_UNFINISHED)
-            return reader(s, l->kind == STORE_HEADS || (l->kind == STORE_THREADS && l->search.len));
+            return reader(s, l->kind == STORE_HEADS || l->kind == STORE_OLD ||
+                                 l->kind == STORE_STUBS ||
+                                 (l->kind == STORE_THREADS && l->search.len));
         return &s->lanes[1];
     case JOB_SESSION:
         if (JOB_OF(job, struct store_session)->op == SESSION_GET) return reader(s, false);
         return &s->lanes[1];
+    case JOB_ERASE:
     case JOB_CHECKPOINT:
     case JOB_RELEASE_ALL: return &s->lanes[1];
     case JOB_OWN: return PG_CONTROL(s);

@@ -116,7 +116,12 @@ enum pg_stmt {
     PG_WAITING,
     PG_CHECKPOINT,
     PG_TOLD,
+    PG_ERASE,
+    PG_FORGET,
     PG_HEADS,
+    PG_OLD,
+    PG_LOGS,
+    PG_STUBS,
     PG_LAST,
     PG_UNTOLD,
     PG_APPROVALS, /* 16 of them, one per set of filters */
@@ -197,6 +202,8 @@ void     edit_params(struct pg *s, const struct store_edit *x, struct params *p)
 enum err edit_answer(const struct store_edit *x, const PGresult *r);
 void     checkpoint_params(const struct store_checkpoint *c, struct params *p);
 enum err checkpoint_answer(const struct store_checkpoint *c, const PGresult *r);
+void     erase_params(const struct store_erase *x, struct params *p);
+enum err erase_answer(const struct store_erase *x, const PGresult *r);
 void     session_params(const struct store_session *x, struct params *p);
 enum err session_answer(struct store_session *x, const PGresult *r);
 void     claim_params(struct pg *s, const struct list *jobs, struct params *p);

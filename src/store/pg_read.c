@@ -91,6 +91,12 @@ static const char *const read_sql[PG_STMTS] = {
         " WHERE t.links IS NOT NULL AND t.seq > coalesce(n.seq, 0)"
         " UNION ALL SELECT ''::bytea, ''::bytea, created_ms, seq, head, num, log FROM parley_stub"
         " WHERE NOT noted LIMIT $1::int8",
+    [PG_OLD] = "SELECT " THREAD_COLUMNS " FROM parley_thread t WHERE state = 'idle' AND updated_ms"
+               " < CASE WHEN EXISTS (SELECT FROM parley_approval a WHERE a.thread = t.id) THEN"
+               " $2::int8 ELSE $1::int8 END LIMIT $3::int8",
+    [PG_LOGS] = "SELECT " THREAD_COLUMNS " FROM parley_thread WHERE owner = $1 LIMIT $2::int8",
+    [PG_STUBS] = "SELECT num, log, owner, name, seq, body FROM parley_stub WHERE owner = $1"
+                 " OR position($2::bytea IN body) > 0 LIMIT $3::int8",
     [PG_LAST] = "SELECT number, line FROM parley_checkpoint WHERE number ="
                 " (SELECT max(number) FROM parley_checkpoint)",
     [PG_UNTOLD] = "SELECT number, line FROM parley_checkpoint WHERE NOT told ORDER BY number"
@@ -315,6 +321,23 @@ enum err list_params(struct pg *s, struct store_list *l, struct params *p, int *
     case STORE_EVENT_HEAD: *stmt = PG_EVENT_HEAD; return OK;
     case STORE_WAITING: *stmt = PG_WAITING; return OK;
     case STORE_LAST: *stmt = PG_LAST; return OK;
+    case STORE_LOGS:
+        *stmt = PG_LOGS;
+        param_bytes(p, l->owner);
+        param_int(p, limit);
+        return OK;
+    case STORE_OLD:
+        *stmt = PG_OLD;
+        param_int(p, l->due_ms);
+        param_int(p, l->day);
+        param_int(p, limit);
+        return OK;
+    case STORE_STUBS:
+        *stmt = PG_STUBS;
+        param_bytes(p, l->owner);
+        param_bytes(p, l->search);
+        param_int(p, limit);
+        return OK;
     case STORE_HEADS:
     case STORE_UNTOLD:
         *stmt = l->kind == STORE_HEADS ? PG_HEADS : PG_UNTOLD;
@@ -417,6 +440,17 @@ static uint64_t fill_head(const PGresult *r, int i, struct store_row *row)
     return 0;
 }
 
+static uint64_t fill_stub(const PGresult *r, int i, struct store_row *row)
+{
+    row->num = res_int(r, i, 0);
+    snprintf(row->log, sizeof row->log, STR_FMT, STR_ARG(res_str(r, i, 1)));
+    row->owner = res_str(r, i, 2);
+    row->thread = res_str(r, i, 3);
+    row->seq = (uint64_t)res_int(r, i, 4);
+    row->line = res_str(r, i, 5);
+    return 0;
+}
+
 static uint64_t fill_checkpoint(const PGresult *r, int i, struct store_row *row)
 {
     row->number = (uint64_t)res_int(r, i, 0);
@@ -431,7 +465,9 @@ static uint64_t fill(struct store_list *l, const struct unit *u, int i, struct s
     uint64_t        key;
 
     switch (l->kind) {
-    case STORE_THREADS: return fill_thread(r, i, row, at);
+    case STORE_THREADS:
+    case STORE_LOGS:
+    case STORE_OLD: return fill_thread(r, i, row, at);
     case STORE_UNFINISHED:
         key = fill_thread(r, i, row, at);
         row->hold = (struct store_hold){ u->life, (uint64_t)res_int(r, i, 9) };
@@ -472,6 +508,7 @@ static uint64_t fill(struct store_list *l, const struct unit *u, int i, struct s
         row->created_ms = res_int(r, i, 1);
         return 0;
     case STORE_HEADS: return fill_head(r, i, row);
+    case STORE_STUBS: return fill_stub(r, i, row);
     case STORE_LAST:
     case STORE_UNTOLD: return fill_checkpoint(r, i, row);
     }

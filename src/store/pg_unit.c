@@ -104,6 +104,10 @@ static enum err fill_one(struct lane *l, struct unit *u, struct store_job *job, 
         u->stmt = PG_SESSION_PUT + (int)JOB_OF(job, struct store_session)->op;
         session_params(JOB_OF(job, struct store_session), p);
         return OK;
+    case JOB_ERASE:
+        u->stmt = JOB_OF(job, struct store_erase)->num ? PG_ERASE : PG_FORGET;
+        erase_params(JOB_OF(job, struct store_erase), p);
+        return OK;
     case JOB_CHECKPOINT:
         u->stmt = JOB_OF(job, struct store_checkpoint)->line.ptr ? PG_CHECKPOINT : PG_TOLD;
         checkpoint_params(JOB_OF(job, struct store_checkpoint), p);
@@ -245,6 +249,8 @@ static void end_one(struct lane *l, struct unit *u, struct store_job *job)
     case PG_SESSION_GET:
     case PG_SESSION_END:
     case PG_SESSION_KEEP: e = session_answer(JOB_OF(job, struct store_session), u->result); break;
+    case PG_ERASE:
+    case PG_FORGET: e = erase_answer(JOB_OF(job, struct store_erase), u->result); break;
     case PG_CHECKPOINT:
     case PG_TOLD: e = checkpoint_answer(JOB_OF(job, struct store_checkpoint), u->result); break;
     case PG_RENEW:

@@ -174,6 +174,36 @@ static const char remove_sql[] =
                                                             " SELECT EXISTS (SELECT FROM old), "
                                                             "EXISTS (SELECT FROM new)";
 
+static const char erase_sql[] =
+    "WITH x AS (SELECT $3::bytea AS owner, $4::bytea AS name),"
+    /* clang-format off */
+    " d AS MATERIALIZED (SELECT "
+    DIGEST_OF("x", "$2::int8 + 1", "$6::int8", "'erased'", "$5::bytea") " AS digest FROM x)"
+                     /* clang-format on */
+                     " UPDATE parley_stub s SET owner = $3, name = $4, removed_ms = $6, seq = "
+                     "s.seq + 1,"
+                     "  kind = 'erased', digests = s.digests || d.digest, head = "
+                     "parley_links(s.head, d.digest),"
+                     "  body = $5, noted = false FROM d WHERE s.num = $1::int8 AND s.seq = $2::int8"
+                     " RETURNING s.num";
+
+/* All that names somebody beside logs and stubs: struct store_erase. */
+static const char forget_sql[] =
+    "WITH events AS (DELETE FROM parley_event WHERE owner = $1::bytea),"
+    " sums AS (DELETE FROM parley_used WHERE owner = ANY($2::bytea[])),"
+    " rows AS (DELETE FROM parley_session s USING unnest($3::bytea[], $4::bytea[], $5::bytea[])"
+    "   AS m(begins, ends, holds)"
+    "  WHERE s.key >= m.begins AND s.key < m.begins || '\\xff'::bytea"
+    "   AND octet_length(s.key) >= octet_length(m.begins) + octet_length(m.ends)"
+    "   AND substr(s.key, octet_length(s.key) - octet_length(m.ends) + 1) = m.ends"
+    "   AND position('/'::bytea IN substr(s.key, octet_length(m.begins) + 1, greatest(0,"
+    "    octet_length(s.key) - octet_length(m.begins) - octet_length(m.ends)))) = 0"
+    "   AND (m.holds IS NULL OR position(m.holds IN s.body) > 0)),"
+    " own AS (DELETE FROM parley_stock WHERE kind = $6::text AND owner = $1::bytea"
+    "  AND substr(key, 1, octet_length($7::bytea)) = $7::bytea)"
+    " UPDATE parley_stock SET owner = $8::bytea, body = $9::bytea WHERE kind = $6::text"
+    "  AND owner = $1::bytea AND substr(key, 1, octet_length($7::bytea)) <> $7::bytea";
+
 static const char checkpoint_sql[] =
     "WITH made AS (INSERT INTO parley_checkpoint(number, at_ms, line, told)"
     "  SELECT $1::int8, $2::int8, $3::bytea, false"
@@ -231,6 +261,8 @@ const char *pg_write_sql(int stmt)
     case PG_REMOVE: return remove_sql;
     case PG_CLAIM: return claim_sql;
     case PG_CHECKPOINT: return checkpoint_sql;
+    case PG_ERASE: return erase_sql;
+    case PG_FORGET: return forget_sql;
     case PG_TOLD: return "UPDATE parley_checkpoint SET told = true WHERE number = $1::int8";
     case PG_UNFINISHED: return unfinished_sql;
     case PG_RELEASE:
@@ -670,6 +702,46 @@ void checkpoint_params(const struct store_checkpoint *c, struct params *p)
 enum err checkpoint_answer(const struct store_checkpoint *c, const PGresult *r)
 {
     return !c->line.ptr || res_bool(r, 0, 0) ? OK : ERR_CONFLICT;
+}
+
+static void forget_params(const struct store_erase *x, struct params *p)
+{
+    param_bytes(p, x->owner);
+    param_array(p, PG_BYTEA);
+    for (size_t i = 0; i < x->sum_count; i++) param_array_bytes(p, x->sums[i]);
+    param_array_end(p);
+    param_array(p, PG_BYTEA);
+    for (size_t i = 0; i < x->row_count; i++) param_array_bytes(p, or_empty(x->rows[i].begins));
+    param_array_end(p);
+    param_array(p, PG_BYTEA);
+    for (size_t i = 0; i < x->row_count; i++) param_array_bytes(p, or_empty(x->rows[i].ends));
+    param_array_end(p);
+    param_array(p, PG_BYTEA);
+    for (size_t i = 0; i < x->row_count; i++) param_array_bytes(p, x->rows[i].holds);
+    param_array_end(p);
+    param_bytes(p, or_empty(x->kind));
+    param_bytes(p, or_empty(x->own));
+    param_bytes(p, or_empty(x->as));
+    param_bytes(p, or_empty(x->body));
+}
+
+void erase_params(const struct store_erase *x, struct params *p)
+{
+    if (!x->num) {
+        forget_params(x, p);
+        return;
+    }
+    param_int(p, x->num);
+    param_int(p, (int64_t)x->seq);
+    param_bytes(p, x->owner);
+    param_bytes(p, x->thread);
+    param_bytes(p, x->body);
+    param_int(p, x->at_ms);
+}
+
+enum err erase_answer(const struct store_erase *x, const PGresult *r)
+{
+    return !x->num || PQntuples(r) ? OK : ERR_CONFLICT;
 }
 
 void session_params(const struct store_session *x, struct params *p)

@@ -430,14 +430,17 @@ static enum err list_nodes(struct sqlite *s, struct store_list *l)
     return OK;
 }
 
+/* Whatever looks at many rows: nobody's reading waits for it. */
+static bool is_long(const struct store_list *l)
+{
+    return l->kind == STORE_HEADS || l->kind == STORE_OLD || l->kind == STORE_STUBS ||
+           (l->kind == STORE_THREADS && l->search.len);
+}
+
 static void ask_list(struct sqlite *s, struct store_list *l)
 {
     if (l->kind == STORE_NODES) answer_one(s, &l->job, list_nodes(s, l));
-    else
-        gather(s,
-               l->kind == STORE_HEADS || (l->kind == STORE_THREADS && l->search.len) ? &s->finder
-                                                                                     : &s->reader,
-               &l->job);
+    else gather(s, is_long(l) ? &s->finder : &s->reader, &l->job);
 }
 
 static void ask(struct store *store, struct store_job *job)
@@ -447,6 +450,7 @@ static void ask(struct store *store, struct store_job *job)
     switch ((enum job_kind)job->kind) {
     case JOB_APPEND:
     case JOB_EDIT:
+    case JOB_ERASE:
     case JOB_CHECKPOINT: gather(s, &s->writer, job); return;
     case JOB_READ: gather(s, &s->reader, job); return;
     case JOB_LIST: ask_list(s, JOB_OF(job, struct store_list)); return;

@@ -38,6 +38,9 @@ enum stmt {
     R_ALL_USED,
     R_WAITING,
     R_HEADS,
+    R_OLD,
+    R_LOGS,
+    R_STUBS,
     R_LAST,
     R_UNTOLD,
     R_APPROVALS, /* 16 of them, one per set of filters; built when first asked for */
@@ -121,6 +124,12 @@ const char *const db_read_sql[R_COUNT] = {
         "noted n ON n.thread = t.id WHERE t.links IS NOT NULL AND t.seq > ifnull(n.seq, 0)"
         " UNION ALL SELECT '', '', created_ms, seq, head, num, log FROM stub WHERE noted = 0 LIMIT "
         "?1",
+    [R_OLD] = ("SELECT " THREAD_COLUMNS " FROM thread t WHERE state = 'idle' AND updated_ms <"
+               " CASE WHEN EXISTS (SELECT 1 FROM approval a WHERE a.thread = t.id) THEN ?2 ELSE ?1"
+               " END LIMIT ?3"),
+    [R_LOGS] = "SELECT " THREAD_COLUMNS " FROM thread WHERE owner = ?1 LIMIT ?2",
+    [R_STUBS] = "SELECT num, log, owner, name, seq, body FROM stub WHERE owner = ?1 OR instr(body,"
+                " ?2) > 0 LIMIT ?3",
     [R_LAST] = "SELECT number, line FROM checkpoint WHERE number ="
                " (SELECT max(number) FROM checkpoint)",
     [R_UNTOLD] = "SELECT number, line FROM checkpoint WHERE told = 0 ORDER BY number LIMIT ?1",
@@ -353,6 +362,19 @@ static uint64_t fill_log_head(struct arena *a, sqlite3_stmt *st, struct store_ro
     return 0;
 }
 
+static uint64_t fill_stub(struct arena *a, sqlite3_stmt *st, struct store_row *row,
+                          struct row_place *at)
+{
+    (void)at;
+    row->num = sqlite3_column_int64(st, 0);
+    snprintf(row->log, sizeof row->log, STR_FMT, STR_ARG(db_text(st, 1)));
+    row->owner = copy(a, st, 2);
+    row->thread = copy(a, st, 3);
+    row->seq = (uint64_t)sqlite3_column_int64(st, 4);
+    row->line = copy(a, st, 5);
+    return 0;
+}
+
 static uint64_t fill_checkpoint(struct arena *a, sqlite3_stmt *st, struct store_row *row,
                                 struct row_place *at)
 {
@@ -424,6 +446,9 @@ static enum err ask_list(struct db *d, const struct store_list *l, int64_t limit
     case STORE_EVENT_HEAD: return db_ask(d, R_EVENT_HEAD, out, "");
     case STORE_WAITING: return db_ask(d, R_WAITING, out, "");
     case STORE_HEADS: return db_ask(d, R_HEADS, out, "i", limit);
+    case STORE_OLD: return db_ask(d, R_OLD, out, "iii", l->due_ms, l->day, limit);
+    case STORE_LOGS: return db_ask(d, R_LOGS, out, "ti", l->owner, limit);
+    case STORE_STUBS: return db_ask(d, R_STUBS, out, "tti", l->owner, l->search, limit);
     case STORE_LAST: return db_ask(d, R_LAST, out, "");
     case STORE_UNTOLD: return db_ask(d, R_UNTOLD, out, "i", limit);
     case STORE_NODES: break; /* known without asking the file */
@@ -437,6 +462,8 @@ static uint64_t (*filler(enum store_list_kind kind))(struct arena *, sqlite3_stm
 {
     switch (kind) {
     case STORE_THREADS:
+    case STORE_OLD:
+    case STORE_LOGS:
     case STORE_UNFINISHED: return fill_thread;
     case STORE_APPROVALS:
     case STORE_DUE:
@@ -450,6 +477,7 @@ static uint64_t (*filler(enum store_list_kind kind))(struct arena *, sqlite3_stm
     case STORE_EVENT_HEAD: return fill_head;
     case STORE_WAITING: return fill_waiting;
     case STORE_HEADS: return fill_log_head;
+    case STORE_STUBS: return fill_stub;
     case STORE_LAST:
     case STORE_UNTOLD: return fill_checkpoint;
     case STORE_NODES: break;

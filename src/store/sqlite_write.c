@@ -67,6 +67,13 @@ enum stmt {
     W_STUB_NOTED,
     W_TOLD,
     W_LAST,
+    W_STUB_AT,
+    W_STUB_ERASE,
+    W_USED_ERASE,
+    W_EVENTS_ERASE,
+    W_ROWS_ERASE,
+    W_STOCK_ERASE,
+    W_STOCK_RENAME,
     W_COUNT
 };
 _Static_assert((int)W_COUNT <= DB_STMT_MAX, "room for every statement");
@@ -153,6 +160,19 @@ const char *const db_write_sql[W_COUNT] = {
                 " AND created_ms = ?3 ON CONFLICT(thread) DO UPDATE SET seq = ?2",
     [W_STUB_NOTED] = "UPDATE stub SET noted = 1 WHERE num = ?1 AND seq = ?2",
     [W_TOLD] = "UPDATE checkpoint SET told = 1 WHERE number = ?1",
+    [W_STUB_AT] = "SELECT digests, head FROM stub WHERE num = ?1 AND seq = ?2",
+    [W_STUB_ERASE] = "UPDATE stub SET owner = ?2, name = ?3, removed_ms = ?4, seq = ?5, kind = ?6,"
+                     " digests = ?7, head = ?8, body = ?9, noted = 0 WHERE num = ?1",
+    [W_USED_ERASE] = "DELETE FROM used WHERE owner = ?1",
+    [W_EVENTS_ERASE] = "DELETE FROM event WHERE owner = ?1",
+    [W_ROWS_ERASE] = "DELETE FROM session WHERE key >= ?1 AND key < ?1 || char(1114111)"
+                     " AND length(key) >= length(?1) + length(?2)"
+                     " AND substr(key, length(key) - length(?2) + 1) = ?2"
+                     " AND instr(substr(key, length(?1) + 1, length(key) - length(?1) -"
+                     " length(?2)), '/') = 0 AND (?3 IS NULL OR instr(body, ?3) > 0)",
+    [W_STOCK_ERASE] = "DELETE FROM stock WHERE kind = ?2 AND owner = ?1"
+                      " AND substr(key, 1, length(?3)) = ?3",
+    [W_STOCK_RENAME] = "UPDATE stock SET owner = ?3, body = ?4 WHERE kind = ?2 AND owner = ?1",
     [W_LAST] = "SELECT ifnull(max(number), 0) FROM checkpoint",
 };
 
@@ -501,6 +521,50 @@ static enum err checkpoint(struct db *d, const struct store_checkpoint *c, bool 
     return e ? e : note_heads(d, c);
 }
 
+/* --- erasing --------------------------------------------------------------------- */
+
+/* All but the stubs. */
+static enum err forget(struct db *d, const struct store_erase *x)
+{
+    enum err e = db_run(d, W_EVENTS_ERASE, "t", x->owner);
+
+    for (size_t i = 0; i < x->sum_count && !e; i++) e = db_run(d, W_USED_ERASE, "t", x->sums[i]);
+    for (size_t i = 0; i < x->row_count && !e; i++) {
+        const struct store_match *m = &x->rows[i];
+        e = db_run(d, W_ROWS_ERASE, "sst", m->begins, m->ends, m->holds);
+    }
+    if (e || !x->kind.len) return e;
+    e = db_run(d, W_STOCK_ERASE, "tts", x->owner, x->kind, x->own);
+    return e ? e : db_run(d, W_STOCK_RENAME, "ttss", x->owner, x->kind, x->as, x->body);
+}
+
+static enum err erase(struct db *d, const struct store_erase *x, bool *wrote)
+{
+    struct store_fact last = { x->seq + 1, x->at_ms, STR("erased"), x->body };
+    struct log_name   log = { x->owner, x->thread };
+    uint8_t           digest[CHAIN_LEN], head[CHAIN_LEN] = { 0 };
+    struct str        old;
+    sqlite3_stmt     *st;
+    enum err          e;
+
+    *wrote = true;
+    if (!x->num) return forget(d, x);
+    e = db_ask(d, W_STUB_AT, &st, "ii", x->num, (int64_t)x->seq);
+    if (!e) e = db_next(d, st);
+    if (e) return e == ERR_NOT_FOUND ? ERR_CONFLICT : e;
+    buf_clear(&d->scratch);
+    buf_str(&d->scratch, db_blob(st, 0));
+    if ((old = db_blob(st, 1)).len == CHAIN_LEN) memcpy(head, old.ptr, CHAIN_LEN);
+    db_end(st);
+    chain_digest(log, &last, digest);
+    chain_link(head, digest);
+    buf_add(&d->scratch, digest, CHAIN_LEN);
+    if (d->scratch.err) return d->scratch.err;
+    return db_run(d, W_STUB_ERASE, "ittiitbbt", x->num, x->owner, x->thread, x->at_ms,
+                  (int64_t)last.seq, last.kind, buf_view(&d->scratch),
+                  str_n((char *)head, CHAIN_LEN), x->body);
+}
+
 /* --- the batch ------------------------------------------------------------------ */
 
 static enum err session_put(struct db *d, const struct store_session *x)
@@ -529,6 +593,7 @@ static enum err attempt(struct db *d, struct store_job *job, bool *wrote)
     case JOB_APPEND: return job->result = append(d, JOB_OF(job, struct store_append), wrote);
     case JOB_EDIT: return job->result = edit(d, JOB_OF(job, struct store_edit), wrote);
     case JOB_SESSION: return job->result = session(d, JOB_OF(job, struct store_session), wrote);
+    case JOB_ERASE: return job->result = erase(d, JOB_OF(job, struct store_erase), wrote);
     case JOB_CHECKPOINT:
         return job->result = checkpoint(d, JOB_OF(job, struct store_checkpoint), wrote);
     default: must(!"job kind");

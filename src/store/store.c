@@ -122,6 +122,11 @@ void store_checkpoint(struct store *s, struct store_checkpoint *c)
     ask(s, &c->job, JOB_CHECKPOINT);
 }
 
+void store_erase(struct store *s, struct store_erase *x)
+{
+    ask(s, &x->job, JOB_ERASE);
+}
+
 /* --- answers ---------------------------------------------------------------------- */
 
 static void tell_append(struct store *s, struct store_append *a, enum err e)
@@ -169,6 +174,9 @@ void store_tell(struct store *s, struct store_job *job)
         JOB_OF(job, struct store_release_all)->done(JOB_OF(job, struct store_release_all), e);
         return;
     case JOB_SESSION: tell_session(JOB_OF(job, struct store_session), e); return;
+    case JOB_ERASE:
+        JOB_OF(job, struct store_erase)->done(JOB_OF(job, struct store_erase), e);
+        return;
     case JOB_CHECKPOINT:
         JOB_OF(job, struct store_checkpoint)->done(JOB_OF(job, struct store_checkpoint), e);
         return;

@@ -258,6 +258,13 @@ enum store_list_kind {
     /* Heads of logs and of stubs that no checkpoint has noted as they are now. Looks at every log:
      * not for what is asked often. */
     STORE_HEADS,
+    /* Logs of everybody in state "idle" that nobody changed since `due_ms`, or, when somebody was
+     * asked in them, since `day` (ms, too): 0 is never. Looks at every log, likewise. */
+    STORE_OLD,
+    STORE_LOGS, /* all of `owner`, also those that are not listed or no conversations; unordered */
+    /* Stubs that are `owner`'s or have `search` in their body: owner, thread, log, seq, num, and
+     * the body as `line`. Looks at every stub. */
+    STORE_STUBS,
     STORE_LAST,   /* the checkpoint with the largest number, if any */
     STORE_UNTOLD, /* checkpoints that are not told yet, in their order */
 };
@@ -418,6 +425,31 @@ struct store_checkpoint {
     struct store_job job; /* private */
 };
 void store_checkpoint(struct store *s, struct store_checkpoint *c);
+
+/* Session rows (above) by their key: `begins`, then anything without a "/", then `ends`; `holds`,
+ * unless STR_NONE, stands in their body. */
+struct store_match {
+    struct str begins, ends, holds;
+};
+/* What names somebody beside the logs. A stub gets another owner, another name and one more fact,
+ * "erased", with this body, in place of the one it has; ERR_CONFLICT: it is not at `seq` any more. */
+struct store_erase {
+    int64_t                   num;
+    uint64_t                  seq;
+    struct str                owner, thread, body;
+    int64_t                   at_ms;
+    /* `num` 0: all else there is about `owner`. Events of their logs go; these sums and rows go;
+     * their stock of `kind` goes when its key begins with `own`, else it stays under the owner `as`
+     * with this body: what was taken by it is not free again. */
+    const struct str         *sums;
+    size_t                    sum_count;
+    const struct store_match *rows;
+    size_t                    row_count;
+    struct str                kind, own, as;
+    void (*done)(struct store_erase *x, enum err e);
+    struct store_job job; /* private */
+};
+void store_erase(struct store *s, struct store_erase *x);
 
 /* --- life ---------------------------------------------------------------------- */
 

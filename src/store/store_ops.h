@@ -26,6 +26,7 @@ enum job_kind {
     JOB_RELEASE_ALL,
     JOB_SESSION,
     JOB_CHECKPOINT,
+    JOB_ERASE,
     JOB_RELEASE, /* store_release: told to nobody */
     JOB_OWN,     /* of the store itself, told to nobody */
 };

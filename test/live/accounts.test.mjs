@@ -8,7 +8,7 @@ import { Browser, Guarded, Issuer } from './accounts.mjs';
 import { serveModel, startUpstream } from './upstream.mjs';
 
 const sha256 = (key) => createHash('sha256').update(key).digest('hex');
-const KEYS = { keys: ['ada', 'bob'].map((who) => ({ sha256: sha256(`k-${who}`), principal: who, roles: ['user'] })) };
+const KEYS = { keys: [['ada', 'user'], ['bob', 'user'], ['root', 'admin']].map(([who, role]) => ({ sha256: sha256(`k-${who}`), principal: who, roles: [role] })) };
 const as = (who) => ({ authorization: `Bearer k-${who}` });
 const call = (name, input = {}) => `{{call ${name} ${JSON.stringify(input)}}}`;
 const TOKEN_KEY = 'ab'.repeat(32);
@@ -143,6 +143,19 @@ test('disconnecting forgets the tokens', async (t) => {
     await begin(server, 'ada', call('mail__whoami'));
     await asked(server, 'ada');
     same(server.mcp.calls, []);
+});
+
+test('whoever is erased has no account anywhere, also after a restart; others keep theirs', async (t) => {
+    const server = await connected(t);
+    await connect(server, 'bob');
+    same((await server.post('/v1/people/ada/erase', {}, as('root'))).json, { conversations: 0, stubs: 0, done: true });
+    await server.restart();
+    await listed(server);
+    await begin(server, 'ada', call('mail__whoami'));
+    await asked(server, 'ada');
+    same(server.mcp.calls, []);
+    await turn(server, 'bob', call('mail__whoami'));
+    same(server.mcp.calls, [['bob', 'whoami']]);
 });
 
 // --- ways back that are not taken -------------------------------------------------------------------

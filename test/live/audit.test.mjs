@@ -154,3 +154,52 @@ test('what cannot be verified is said in words, with an exit status of its own',
         check(c.code === 1 && words.test(c.err), `${JSON.stringify(audit)}: ${c.err}`);
     }
 });
+
+// --- people -------------------------------------------------------------------------------------
+
+const ROLES = { ann: ['user'], bob: ['user', 'approver'], root: ['admin'] };
+async function people(t) {
+    const dir = t.folder(), list = Object.entries(ROLES).map(([name, roles]) => ({ principal: name, roles, sha256: crypto.createHash('sha256').update(`key-of-${name}-0123456789`).digest('hex') }));
+    const server = await t.serve({ dir, config: { auth: { keys: list }, approvals: { who: 'approver' } } });
+    const as = (name) => ({ authorization: `Bearer key-of-${name}-0123456789` });
+    const s = await (await server.open('POST', '/v1/chat/stream', { message: 'Send 50 dollars to Hanako' }, as('ann'))).read();
+    const id = s.events.find((e) => e.data.type === 'tool_confirmation').data.confirmation_id;
+    same((await server.post(`/v1/approvals/${id}`, { confirmed: true }, as('bob'))).status, 200);
+    await until(() => server.ledger().length === 1, 'the payment');
+    await until(async () => (await server.get('/v1/threads', as('ann'))).json.threads[0].state === 'idle', 'the end');
+    const cli = (...args) => parley(['people', ...args, '--config', path.join(dir, 'parley.json'), '--store', server.db]);
+    const erase = (name, who) => parley(['people', 'erase', name, server.url], { env: { ...process.env, PARLEY_KEY: `key-of-${who}-0123456789` } });
+    return { server, as, cli, erase };
+}
+const types = (out) => out.split('\n').filter(Boolean).map((l) => JSON.parse(l));
+
+test('a person gets all that is theirs, and of others only what they decided', async (t) => {
+    const { cli } = await people(t);
+    const ann = types((await cli('export', 'ann')).out), bob = types((await cli('export', 'bob')).out);
+    same([...new Set(ann.map((l) => l.type))], ['log', 'fact', 'call', 'end']);
+    check(ann.some((l) => /Hanako/.test(l.body ?? '')), 'her words');
+    same(bob.map((l) => l.type), ['decision', 'end']);
+    same([bob[0].decided.by, bob[0].decided.outcome, bob[0].finished.outcome], ['bob', 'approved', 'done']);
+    check(!/Hanako|ann/.test(JSON.stringify(bob)), 'nothing of hers');
+    same(types((await cli('export', 'nobody')).out), [{ type: 'end', logs: 0, stubs: 0 }]);
+});
+
+test('whoever is erased is gone, what they approved is not; only an administrator may', async (t) => {
+    const { server, as, cli, erase } = await people(t);
+    const r0 = await server.post('/v1/session', { token: 'key-of-ann-0123456789' }, { origin: server.url });
+    const cookie = r0.headers['set-cookie'][0].split(';')[0];
+    same((await server.get('/v1/threads', { cookie })).status, 200);
+    const no = await erase('ann', 'bob');
+    check(no.code === 1 && /\(403\)/.test(no.err), no.err);
+    same((await erase('ann', 'root')).out, '1 conversations deleted, the name taken out of 1 stubs\n');
+    same((await server.get('/v1/threads', as('ann'))).json.threads, []);
+    await until(async () => (await server.get('/v1/threads', { cookie })).status === 401, 'the end of her sign-in');
+    same(types((await cli('export', 'ann')).out).map((l) => l.type), ['end']);
+    same(types((await cli('export', 'bob')).out).map((l) => l.type), ['decision', 'end']);
+    same((await erase('bob', 'root')).out, '0 conversations deleted, the name taken out of 1 stubs\n');
+    const r = await parley(['audit', 'verify', '--store', server.db], { cwd: t.folder() });
+    same(r.code, 0, r.out);
+    const all = await parley(['audit', 'export', '--store', server.db], { cwd: t.folder() });
+    check(!/"ann"|bob|Hanako/.test(all.out) && /erased-/.test(all.out), all.out);
+    same((await parley(['people', 'erase'])).code, 2);
+});

@@ -177,6 +177,8 @@ async function organisation(t, api) {
     await api.ask(server, 'GET', '/v1/approvals', [], undefined, as('ada'));
     await api.ask(server, 'GET', '/v1/threads', [], undefined, {});
     await api.ask(server, 'GET', '/v1/session', [], undefined, as('root'));
+    await api.ask(server, 'POST', '/v1/people/{name}/erase', ['ada'], undefined, as('ada'));
+    same((await api.ask(server, 'POST', '/v1/people/{name}/erase', ['ada'], undefined, as('root'))).json.done, true);
 }
 
 async function tools(t, api) {

@@ -290,6 +290,8 @@ static void render(struct buf *b, enum store_list_kind kind, const struct store_
         if (r->line.ptr) buf_printf(b, " \"" STR_FMT "\"", STR_ARG(r->line));
         buf_chr(b, ';');
         return;
+    case STORE_OLD:
+    case STORE_LOGS:
     case STORE_UNFINISHED:
         buf_printf(b, STR_FMT "/" STR_FMT " " STR_FMT ";", STR_ARG(r->owner), STR_ARG(r->thread),
                    STR_ARG(r->state));
@@ -340,6 +342,10 @@ static void render(struct buf *b, enum store_list_kind kind, const struct store_
         return;
     case STORE_HEADS:
         buf_printf(b, "%s %" PRIu64 " %s;", r->stub ? "stub" : "log", r->seq, r->log);
+        return;
+    case STORE_STUBS:
+        buf_printf(b, STR_FMT "/" STR_FMT " %" PRIu64 " " STR_FMT ";", STR_ARG(r->owner),
+                   STR_ARG(r->thread), r->seq, STR_ARG(r->line));
         return;
     case STORE_LAST:
     case STORE_UNTOLD:

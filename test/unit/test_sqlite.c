@@ -244,6 +244,10 @@ TEST(no_list_walks_a_whole_table_or_sorts_what_an_index_has_sorted)
                      str_find(str_c(db_read_sql[i]), STR("FROM used WHERE day")) >= 0;
         /* asked every few minutes, on the finder's thread, and no append pays for an index */
         if (str_find(str_c(db_read_sql[i]), STR("noted")) >= 0) continue;
+        /* once an hour, and when somebody is erased: likewise */
+        if (str_find(str_c(db_read_sql[i]), STR("state = 'idle' AND updated_ms")) >= 0 ||
+            str_find(str_c(db_read_sql[i]), STR("FROM stub WHERE owner")) >= 0)
+            continue;
         check_plan(&f, &d, db_read_sql[i], found);
     }
     for (int by = BY_OWNER; by <= BY_ALL; by++) {

@@ -305,3 +305,176 @@ STORE_TEST(a_removed_log_leaves_its_digests_and_a_last_fact)
     CHECK(fix_append(f, "ann", "t", 0, "again") == OK); /* the name is free */
     CHECK(str_starts(fix_list(f, HEADS, NULL), STR("log 1 ")));
 }
+
+/* --- erasing, and what is old -------------------------------------------------------- */
+
+struct er {
+    struct store_erase x;
+    struct fix        *f;
+    enum err           e;
+};
+
+static void on_erase(struct store_erase *x, enum err e)
+{
+    struct er *r = LIST_ITEM(x, struct er, x);
+    r->e = e;
+    r->f->pending--;
+}
+
+static enum err do_erase(struct fix *f, struct store_erase x)
+{
+    struct er r = { .f = f, .x = x };
+
+    r.x.done = on_erase;
+    f->pending++;
+    store_erase(f->store, &r.x);
+    fix_wait(f);
+    return r.e;
+}
+
+STORE_TEST(a_stub_gets_another_name_and_its_chain_goes_on)
+{
+    struct store_list hers = { .kind = STORE_STUBS, .owner = STR("ann"), .search = STR("\"ann\"") };
+    struct store_erase x = { .num = 1,
+                             .seq = 2,
+                             .owner = STR("erased-x"),
+                             .thread = STR("y"),
+                             .body = STR("{}"),
+                             .at_ms = 99 };
+    struct store_fact  last = { 3, 99, STR("erased"), STR("{}") };
+    struct stub_seen   before, after;
+    uint8_t            digest[CHAIN_LEN];
+
+    CHECK(fix_append(f, "ann", "t", 0, "1") == OK);
+    CHECK(fix_append(f, "bob", "u", 0, "1") == OK);
+    CHECK(fix_remove(f, "ann", "t", "{\"a\":1}", 77) == OK);
+    CHECK_STR(fix_list(f, hers, NULL), "ann/t 2 {\"a\":1};");
+    before = suite_stub(f);
+    CHECK(do_erase(f, x) == OK);
+    CHECK_STR(fix_list(f, hers, NULL), "");
+    after = suite_stub(f);
+    chain_digest((struct log_name){ x.owner, x.thread }, &last, digest);
+    chain_link(before.head, digest);
+    CHECK(memcmp(before.head, after.head, CHAIN_LEN) == 0);
+    CHECK(after.digests_len == 3 * CHAIN_LEN);
+    CHECK(do_erase(f, x) == ERR_CONFLICT); /* it is further on */
+    CHECK(fix_remove(f, "bob", "u", "{\"by\":\"ann\"}", 78) == OK);
+    CHECK_STR(fix_list(f, hers, NULL), "bob/u 2 {\"by\":\"ann\"};");
+}
+
+STORE_TEST(what_somebody_spent_is_forgotten)
+{
+    struct store_list  used = { .kind = STORE_USED, .day = 3 };
+    struct store_spent spent[] = { { STR("tokens/ann"), 3, 7 }, { STR("tokens/anna"), 3, 9 } };
+    struct str         hers = STR("tokens/ann");
+    struct ap          p;
+
+    ap_init(&p, "ann", "t", 0, "1");
+    p.a.spent = spent;
+    p.a.spent_count = 2;
+    CHECK(ap_run(f, &p) == OK);
+    CHECK(do_erase(f, (struct store_erase){ .owner = STR("ann"), .sums = &hers, .sum_count = 1 }) ==
+          OK);
+    used.owner = spent[0].key;
+    CHECK_STR(fix_list(f, used, NULL), "");
+    used.owner = spent[1].key;
+    CHECK_STR(fix_list(f, used, NULL), "9;");
+}
+
+STORE_TEST(rows_of_somebody_go_and_nobody_else_s)
+{
+    static const char *const kept[] = {
+        "mcp/mail",   "mcp/mail/annann", "mcp/mail/b/ann", "mcp/ann", "mcp/ann/",
+        "browser/01", "browser/012/x",   "tool/ann",       "share:2", "mcp"
+    };
+    static const char *const gone[] = { "mcp/mail/ann", "mcp/x\xc3\xa9/ann", "browser/01/x",
+                                        "share:1" };
+    struct store_match       rows[] = { { .begins = STR("mcp/"), .ends = STR("/ann") },
+                                        { .begins = STR("browser/01/") },
+                                        { .begins = STR("share:"), .holds = STR("\"owner\":\"ann\"") } };
+
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        fix_session(f, SESSION_PUT, kept[i], "{\"owner\":\"anna\"}", INT64_MAX);
+    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
+        fix_session(f, SESSION_PUT, gone[i], "{\"owner\":\"ann\"}", INT64_MAX);
+    CHECK(do_erase(f, (struct store_erase){ .owner = STR("ann"), .rows = rows, .row_count = 3 }) ==
+          OK);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        CHECK(!str_is(fix_session(f, SESSION_GET, kept[i], NULL, 0), "not_found"));
+    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
+        CHECK_STR(fix_session(f, SESSION_GET, gone[i], NULL, 0), "not_found");
+}
+
+/* One append that takes the key. */
+static enum err take(struct fix *f, const char *owner, const char *thread, const char *key)
+{
+    struct store_take k = { .op = TAKE_MAKE,
+                            .key = str_c(key),
+                            .kind = STR("effect"),
+                            .holder = STR("call-1"),
+                            .state = STR("done"),
+                            .body = STR("{\"owner\":\"ann\"}") };
+    struct ap         p;
+
+    ap_init(&p, owner, thread, 0, "1");
+    p.a.takes = &k;
+    p.a.take_count = 1;
+    return ap_run(f, &p);
+}
+
+STORE_TEST(what_somebody_s_payment_took_stays_taken_without_a_name)
+{
+    struct store_erase x = { .owner = STR("ann"),
+                             .kind = STR("effect"),
+                             .own = STR("effect/"),
+                             .as = STR("erased-x"),
+                             .body = STR("{}") };
+
+    CHECK(take(f, "ann", "t", "effect:invoice 7") == OK);
+    CHECK(take(f, "ann", "u", "effect/ann/hello") == OK);
+    CHECK(take(f, "ben", "t", "effect/ben/hello") == OK);
+    CHECK(do_erase(f, x) == OK);
+    CHECK(take(f, "ben", "u", "effect:invoice 7") == ERR_TAKEN);
+    CHECK(take(f, "ben", "u", "effect/ben/hello") == ERR_TAKEN);
+    CHECK(take(f, "ann", "v", "effect/ann/hello") == OK); /* their own went with them */
+    CHECK(str_starts(fix_list(f,
+                              (struct store_list){ .kind = STORE_STOCK,
+                                                   .everybody = true,
+                                                   .id = STR("effect:invoice 7") },
+                              NULL),
+                     STR("erased-x//effect:invoice 7 ")));
+}
+
+STORE_TEST(who_is_to_be_forgotten_has_also_logs_that_are_in_no_list)
+{
+    struct ap p;
+
+    ap_init(&p, "ann", "call", 0, "1");
+    p.a.origin = (struct store_origin){ STR("mcp"), STR("g") };
+    CHECK(ap_run(f, &p) == OK);
+    CHECK(fix_append(f, "ben", "other", 0, "1") == OK);
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_THREADS, .owner = STR("ann") }, NULL),
+              "");
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_LOGS, .owner = STR("ann") }, NULL),
+              "ann/call idle;");
+}
+
+STORE_TEST(old_conversations_are_listed_by_what_happened_in_them)
+{
+    struct store_approval asked = { .id = STR("c"), .status = STR("done"), .body = STR("{}") };
+    struct ap             p;
+
+    for (int i = 0; i < 3; i++) {
+        ap_init(&p, "ann", i == 0 ? "plain" : i == 1 ? "asked" : "running", 0, "1");
+        p.fact.at_ms = 50;
+        p.a.state = i == 2 ? STR("running") : STR("idle");
+        if (i == 1) p.a.approvals = &asked, p.a.approval_count = 1;
+        CHECK(ap_run(f, &p) == OK);
+    }
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_OLD, .due_ms = 50, .day = 50 }, NULL),
+              "");
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_OLD, .due_ms = 51 }, NULL),
+              "ann/plain idle;");
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_OLD, .day = 51 }, NULL),
+              "ann/asked idle;");
+}

@@ -319,3 +319,11 @@ void connect_end(struct server *s, struct request *q)
     oauth_forget(o, owner_of(q));
     conn_reply(q->conn, 204, NULL, STR(""));
 }
+
+void connect_forget(struct app *a, struct str principal)
+{
+    for (size_t i = 0; i < a->server_count; i++) {
+        struct oauth *o = mcp_oauth(a->servers[i]);
+        if (o) oauth_forget(o, principal);
+    }
+}
