@@ -112,20 +112,14 @@ static bool on_fact(struct store_walk *walk, const struct walk_log *l, const str
     return end(k, &w);
 }
 
-static bool decided_by(const struct call *c, struct str who)
-{
-    return (c->decided && str_eq(c->decided->by, who)) ||
-           (c->settled && str_eq(c->settled->by, who));
-}
-
 static bool tell_decision(struct work *k, const struct call *c)
 {
     struct jsonw w;
 
-    if (!decided_by(c, k->x->person)) return true;
+    if (!record_is_by(&k->fold, c, k->x->person)) return true;
     w = begin(k, "decision");
     jw_kstrz(&w, "log", k->name);
-    record_call(&w, c, false);
+    record_call(&w, &k->fold, c, false, k->x->person);
     return end(k, &w);
 }
 
@@ -142,7 +136,7 @@ static bool tell_calls(struct work *k, const struct walk_log *l)
         w = begin(k, "call");
         put_log(&w, k->name, l->log);
         jw_kstr(&w, "run", c->run->id);
-        record_call(&w, c, true);
+        record_call(&w, &k->fold, c, true, STR_NONE);
         if (!end(k, &w)) return false;
     }
     return true;
@@ -171,19 +165,18 @@ static bool tell_stub_decisions(struct work *k, const struct walk_stub *s)
 {
     struct arena a;
     struct jv   *body = NULL;
+    struct str   by;
     bool         good = true;
 
     arena_init(&a, 0);
+    by = record_member(&a, "by", k->x->person);
     if (json_parse(&a, s->body, &body, NULL)) body = NULL;
     JV_EACH (c, jv_get(body, "calls")) {
         struct jsonw w;
-        if (!good || !str_eq(jv_str_at(jv_get(c, "decided"), "by"), k->x->person)) continue;
+        if (!good || !by.ptr || str_find(c->raw, by) < 0) continue;
         w = begin(k, "decision");
         jw_kstr(&w, "log", s->name);
-        JV_EACH (m, c) {
-            jw_key_str(&w, m->key);
-            jw_jv(&w, m);
-        }
+        record_theirs(&w, c, k->x->person);
         good = end(k, &w);
     }
     arena_done(&a);

@@ -204,6 +204,7 @@ static enum err replace(struct thread *t, struct command *c, struct call *old, s
                       .call = old->id,
                       .outcome = WORD_REPLACED,
                       .by = c->by,
+                      .roles = c->roles,
                       .via = c->via,
                       .reason = c->decide.reason,
                       .answer_id = c->answer_id,
@@ -227,6 +228,7 @@ static enum err approve(struct thread *t, const struct command *c, const struct 
                       .call = new->id,
                       .outcome = WORD_APPROVED,
                       .by = c->by,
+                      .roles = c->roles,
                       .via = c->via,
                       .reason = c->decide.reason,
                       .note = old->asked->note };

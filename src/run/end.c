@@ -10,6 +10,7 @@ enum err end_gate(struct thread *t, struct call *call, const struct command *c, 
     };
     if (c) {
         f.by = c->by;
+        f.roles = c->roles;
         f.via = c->via;
         f.reason = c->decide.reason;
         f.payload = c->decide.payload;

@@ -157,14 +157,14 @@ test('what cannot be verified is said in words, with an exit status of its own',
 
 // --- people -------------------------------------------------------------------------------------
 
-const ROLES = { ann: ['user'], bob: ['user', 'approver'], root: ['admin'] };
-async function people(t) {
+const ROLES = { ann: ['user'], bob: ['user', 'approver'], fay: ['approver'], fin: ['approver'], root: ['admin'] };
+async function people(t, config = { approvals: { who: 'approver' } }, deciders = ['bob']) {
     const dir = t.folder(), list = Object.entries(ROLES).map(([name, roles]) => ({ principal: name, roles, sha256: crypto.createHash('sha256').update(`key-of-${name}-0123456789`).digest('hex') }));
-    const server = await t.serve({ dir, config: { auth: { keys: list }, approvals: { who: 'approver' } } });
+    const server = await t.serve({ dir, config: { auth: { keys: list }, ...config } });
     const as = (name) => ({ authorization: `Bearer key-of-${name}-0123456789` });
     const s = await (await server.open('POST', '/v1/chat/stream', { message: 'Send 50 dollars to Hanako' }, as('ann'))).read();
     const id = s.events.find((e) => e.data.type === 'tool_confirmation').data.confirmation_id;
-    same((await server.post(`/v1/approvals/${id}`, { confirmed: true }, as('bob'))).status, 200);
+    for (const who of deciders) same((await server.post(`/v1/approvals/${id}`, { confirmed: true }, as(who))).status < 300, true);
     await until(() => server.ledger().length === 1, 'the payment');
     await until(async () => (await server.get('/v1/threads', as('ann'))).json.threads[0].state === 'idle', 'the end');
     const cli = (...args) => parley(['people', ...args, '--config', path.join(dir, 'parley.json'), '--store', server.db]);
@@ -182,6 +182,25 @@ test('a person gets all that is theirs, and of others only what they decided', a
     same([bob[0].decided.by, bob[0].decided.outcome, bob[0].finished.outcome], ['bob', 'approved', 'done']);
     check(!/Hanako|ann/.test(JSON.stringify(bob)), 'nothing of hers');
     same(types((await cli('export', 'nobody')).out), [{ type: 'end', logs: 0, stubs: 0 }]);
+});
+
+test('where two must say yes the record has both, and each gets their own part of it', async (t) => {
+    const rules = [{ tool: '*', from: { role: 'approver', count: 2 } }];
+    const { server, cli, as, erase } = await people(t, { approvals: { rules } }, ['fay', 'fin']);
+    const all = async () => types((await parley(['audit', 'export', '--store', server.db], { cwd: t.folder() })).out);
+    const [call] = (await all()).filter((l) => l.type === 'call');
+    same(call.asked.rule.from, { ...rules[0].from, not_requester: false });
+    same([call.votes.map((v) => v.by), call.votes[0].roles, call.decided.by, call.decided.roles], [['fay'], 'approver', 'fin', 'approver']);
+    const own = async (who) => types((await cli('export', who)).out).filter((l) => l.type === 'decision');
+    const [mine] = await own('fay');
+    same([mine.votes[0].by, mine.decided.outcome, mine.decided.by], ['fay', 'approved', undefined]);
+    same((await server.request('DELETE', `/v1/threads/${call.thread}`, undefined, as('ann'))).status, 204);
+    const [left] = await own('fay');
+    same([left.votes[0].by, left.decided.outcome, left.decided.by], ['fay', 'approved', undefined]);
+    same((await erase('fay', 'root')).out, '0 conversations deleted, the name taken out of 1 stubs\n');
+    const stub = (await all()).find((l) => l.type === 'stub');
+    check(!stub.body.includes('fay') && stub.body.includes('"by":"fin"'), stub.body);
+    same(await own('fay'), []);
 });
 
 test('whoever is erased is gone, what they approved is not; only an administrator may', async (t) => {
