@@ -194,7 +194,28 @@ static const char *const upgrades[PG_SCHEMA] = {
     "CREATE TABLE parley_checkpoint("
     "  number bigint PRIMARY KEY, at_ms bigint NOT NULL, line bytea NOT NULL, told boolean NOT "
     "NULL);"
-    "CREATE INDEX parley_checkpoint_untold ON parley_checkpoint(number) WHERE NOT told;",
+    "CREATE INDEX parley_checkpoint_untold ON parley_checkpoint(number) WHERE NOT told;"
+    /* Nodes of the version before give no links. In a log whose chain has begun the database ties
+     * what they append, all of it in its order; the nodes of this version never come here. */
+    "CREATE FUNCTION parley_tie() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE"
+    "  t record; f record; head bytea;"
+    " BEGIN"
+    "  SELECT links, int8send(octet_length(owner)::int8) || owner ||"
+    "    int8send(octet_length(name)::int8) || name AS log"
+    "   INTO t FROM parley_thread WHERE id = NEW.thread;"
+    "  head := parley_head(t.links);"
+    "  FOR f IN SELECT seq, at_ms, convert_to(kind, 'UTF8') AS kind, body FROM parley_fact"
+    "    WHERE thread = NEW.thread AND seq > (SELECT max(seq) FROM parley_fact"
+    "     WHERE thread = NEW.thread AND link IS NOT NULL) ORDER BY seq LOOP"
+    "   head := sha256(head || sha256(t.log || int8send(f.seq) || int8send(f.at_ms) ||"
+    "    int8send(octet_length(f.kind)::int8) || f.kind || f.body));"
+    "   UPDATE parley_fact SET link = head WHERE thread = NEW.thread AND seq = f.seq;"
+    "  END LOOP;"
+    "  UPDATE parley_thread SET links = head WHERE id = NEW.thread AND links <> head;"
+    "  RETURN NULL;"
+    " END $$;"
+    "CREATE TRIGGER parley_tie AFTER INSERT ON parley_fact FOR EACH ROW WHEN (NEW.link IS NULL)"
+    " EXECUTE FUNCTION parley_tie();",
 };
 
 static enum err refuse_sql(PGconn *c, struct arena *a, struct str *why, const char *what,

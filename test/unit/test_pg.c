@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "pg_help.h"
+#include "store/rows.h"
 #include "store_suite.h"
 #include "test.h"
 
@@ -471,6 +472,47 @@ TEST(a_text_that_the_database_will_not_take_fails_alone)
     CHECK(x[1].e == ERR_IO);
     CHECK(x[2].e == OK);
     CHECK_STR(fix_read(&f, "ann", "b", 0), "not_found");
+    fix_done(&f);
+}
+
+/* As a node of the version before appends: two facts, and no links. */
+static void append_as_before(const char *url, uint64_t expected)
+{
+    struct log_name   log = { STR("ann"), STR("t") };
+    struct store_fact one = { expected + 1, 5, STR("note"), STR("old") }, two = one;
+    char              sql[1024];
+
+    two.seq++;
+    snprintf(sql, sizeof sql,
+             "WITH t AS (UPDATE parley_thread SET seq = %d WHERE name = 't' RETURNING id)"
+             " INSERT INTO parley_fact(thread, seq, at_ms, epoch, sum, kind, body)"
+             " SELECT id, v.seq, 5, 1, v.sum, 'note', 'old' FROM t CROSS JOIN"
+             " (VALUES (%d, %lld::int8), (%d, %lld::int8)) AS v(seq, sum)",
+             (int)two.seq, (int)two.seq, (long long)fact_sum(log, &two), (int)one.seq,
+             (long long)fact_sum(log, &one));
+    pg_run(url, sql);
+}
+
+TEST(what_nodes_of_the_version_before_append_is_tied_by_the_database)
+{
+    struct fix f;
+    char       url[512];
+
+    pg_url(url, sizeof url);
+    fix_init(&f);
+    REQUIRE(fix_open(&f, url) == OK);
+    CHECK(fix_append(&f, "ann", "t", 0, "1") == OK);
+    append_as_before(url, 1);
+    CHECK(suite_chained(&f, url));
+    CHECK(fix_append(&f, "ann", "t", 3, "4") == OK);
+    CHECK(suite_chained(&f, url));
+    CHECK_STR(fix_read(&f, "ann", "t", 0), "1 note 1;2 note old;3 note old;4 note 4;");
+    /* a chain that has not begun is not begun by them */
+    pg_run(url, "UPDATE parley_fact SET link = NULL");
+    pg_run(url, "UPDATE parley_thread SET links = NULL");
+    append_as_before(url, 4);
+    CHECK_STR(str_c(pg_run(url, "SELECT count(link) FROM parley_fact")), "0");
+    CHECK_STR(str_c(pg_run(url, "SELECT count(links) FROM parley_thread")), "0");
     fix_done(&f);
 }
 
