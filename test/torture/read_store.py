@@ -19,4 +19,4 @@ with tempfile.TemporaryDirectory() as folder:
     out = {"check": [r[0] for r in db.execute("PRAGMA integrity_check")]}
     for table in ("thread", "fact", "approval", "request"):
         out[table] = [dict(r) for r in db.execute("SELECT * FROM " + table)]
-    json.dump(out, sys.stdout)
+    json.dump(out, sys.stdout, default=bytes.hex)

@@ -264,6 +264,8 @@ static bool move_and_die(const char *from, const char *to, int after)
         struct bomb  b = { after };
         struct moved m = move(
             (struct store_move){ .from = str_c(from), .to = str_c(to), .far = tick, .ctx = &b });
+        if (m.e) printf("  the move failed: %s\n", m.why);
+        fflush(stdout);
         _exit(m.e == OK ? 0 : 1);
     }
     REQUIRE(waitpid(pid, &status, 0) == pid);
