@@ -193,7 +193,7 @@ export class Outbox {
     if (this.has('waiting')) this.flush();
     else if (this.unborn && this.has('refused')) return 'later';
     else if (this.unborn && this.c.get().queue.length > 0) this.next();
-    else return this.unborn ? 'later' : 'never';
+    else return 'never';
     return 'now';
   }
 
