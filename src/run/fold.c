@@ -195,10 +195,16 @@ static enum err open_calls(struct fold *f, struct run *r, const struct fact *a)
     return OK;
 }
 
+/* A model says what it likes: a sum that has no room stays at the most there is. */
+static void add_count(int64_t *sum, int64_t n)
+{
+    if (__builtin_add_overflow(*sum, n, sum)) *sum = INT64_MAX;
+}
+
 static enum err apply_step(struct fold *f, struct run *r, const struct fact *a)
 {
-    r->input_tokens += a->input_tokens;
-    r->output_tokens += a->output_tokens;
+    add_count(&r->input_tokens, a->input_tokens);
+    add_count(&r->output_tokens, a->output_tokens);
     r->last_stop = a->stop;
     r->resumes = 0;
     if (is_cut(a->stop)) return OK; /* the run ends with the next fact */
@@ -222,14 +228,15 @@ static enum err apply_step(struct fold *f, struct run *r, const struct fact *a)
 
 static void add_usage(struct fold *f, const struct fact *a)
 {
-    f->tokens += a->input_tokens + a->output_tokens;
-    f->cost += a->cost;
+    add_count(&f->tokens, a->input_tokens);
+    add_count(&f->tokens, a->output_tokens);
+    add_count(&f->cost, a->cost);
 }
 
 static void apply_summary(struct run *r, const struct fact *a)
 {
-    r->input_tokens += a->input_tokens;
-    r->output_tokens += a->output_tokens;
+    add_count(&r->input_tokens, a->input_tokens);
+    add_count(&r->output_tokens, a->output_tokens);
     r->resumes = 0;
     r->summaries++;
 }

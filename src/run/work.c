@@ -13,6 +13,8 @@
 #define STEP_CALLS_MAX (BATCH_APPROVALS / 2)
 /* a model that begins a part with every token: each follower walks them */
 #define STEP_PARTS_MAX 4096
+/* What a service says that one step used: beyond this it is wrong, and sums and prices must hold. */
+#define TOKENS_MAX 1000000000
 
 static struct thread *of_sink(struct model_sink *s)
 {
@@ -189,8 +191,8 @@ void work_judge_on(struct thread *t)
 void work_used(struct thread *t, int64_t in, int64_t out)
 {
     const struct model *m = t->model_of;
-    t->input_tokens = in;
-    t->output_tokens = out;
+    t->input_tokens = in < TOKENS_MAX ? in : TOKENS_MAX;
+    t->output_tokens = out < TOKENS_MAX ? out : TOKENS_MAX;
     t->said_by = t->model && m->ops->answering ? m->ops->answering(t->model) : m;
 }
 

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include "store/sqlite_db.h"
-#include "store/sum.h"
 #include "store/walk_int.h"
 
 #define WAIT_MS 5000 /* for a server that is just starting or cutting its log */
@@ -135,7 +134,6 @@ enum err sqlite_walk(struct str url, struct walk_at *at, struct arena *a, struct
 
     if (!path.ptr) return db_refuse(why, STR_NONE, ERR_NOMEM);
     if (stat(path.ptr, &st)) return db_refuse_errno(why, a, "read", path.ptr);
-    sum_init();
     buf_init(&d.scratch, 0);
     e = db_err(
         &d, sqlite3_open_v2(path.ptr, &d.sql, SQLITE_OPEN_READONLY | SQLITE_OPEN_EXRESCODE, NULL));

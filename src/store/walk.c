@@ -1,4 +1,5 @@
 /* walk.c -- see walk.h; the two stores' own ways are in sqlite_walk.c and pg_walk.c. */
+#include "store/sum.h"
 #include "store/walk_int.h"
 
 enum err store_walk(struct str url, struct store_walk *w, struct arena *a, struct str *why)
@@ -7,6 +8,7 @@ enum err store_walk(struct str url, struct store_walk *w, struct arena *a, struc
     enum err       e;
 
     *why = STR("not enough memory to read the store");
+    sum_init(); /* no store was opened here, which would have done it */
     e = pg_is_url(url) ? pg_walk(url, &at, a, why) : sqlite_walk(url, &at, a, why);
     buf_done(&at.names);
     return e;

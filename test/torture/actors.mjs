@@ -31,7 +31,7 @@ const ELSEWHERE = [office, openai, agui, adk, mcp];          // what has a file 
 
 const OPS = {
     say: 30, edit: 4, regenerate: 5, again: 5, decide: 18, foreign: 3, result: 6, claim: 2, settle: 3, stop: 4, remove: 3, rename: 1, look: 6, follow: 4, resume: 3, live: 10, chatws: 3, action: 4,
-    silent: 0.5, garbage: 1, readers: 0.15, ...Object.assign({}, ...ELSEWHERE.map((x) => x.OPS)),
+    silent: 0.5, garbage: 1, readers: 0.15, ...(process.env.TORTURE_DOORS !== 'older' && Object.assign({}, ...ELSEWHERE.map((x) => x.OPS))),
 };
 
 const DRAW = {
@@ -97,7 +97,7 @@ export const watch = (c) => ({ op: 'watch', thread: c.int(THREADS), looks: Array
 
 export class Scene {
     constructor(world) {
-        Object.assign(this, { world, said: new Map(), posts: new Map(), yes: new Map(), answered: new Map(), acks: [], removed: new Map(), cursors: new Map(), edited: new Set(), anew: [], repeated: new Set(), opThread: new Map(), pending: {}, damaged: new Set(), takenBack: [], wishes: new Map(), edits: [], revoked: [], notDone: new Set(), responses: new Map(), chats: new Map(), named: new Map() });
+        Object.assign(this, { world, said: new Map(), posts: new Map(), yes: new Map(), answered: new Map(), acks: [], removed: new Map(), cursors: new Map(), edited: new Set(), anew: [], rewritten: [], repeated: new Set(), opThread: new Map(), pending: {}, damaged: new Set(), takenBack: [], wishes: new Map(), edits: [], revoked: [], notDone: new Set(), responses: new Map(), chats: new Map(), named: new Map() });
         this.threads = Object.fromEntries(OWNERS.map((who) => [who, Array.from({ length: THREADS }, (_, i) => `${who}-${i}`)]));
     }
     thread(who, index) { const l = this.threads[who]; return l[index % l.length]; }
@@ -168,6 +168,7 @@ export class Actor {
         this.world.model.script(op.n, op.script);
         scene.opThread.set(op.n, { who, thread });
         scene.edited.add(`${who}/${thread}/${old.id}`);
+        scene.rewritten.push({ key: `${who}/${thread}`, at: Date.now() });
         return this.post(op, DOOR[op.door], { id: thread, messages: [{ id: old.id, role: 'user', parts: this.parts(op) }], trigger: 'submit-message', ...(op.named && { messageId: old.id }), ...(op.page && { page: op.page }) }, thread, { edit: true });
     }
     async regenerate(op) {
@@ -189,10 +190,12 @@ export class Actor {
         const { scene, who } = this, p = at(scene.posts.get(who) ?? [], op.which);
         if (!p) return { status: 'nothing' };
         scene.repeated.add(p.n);
+        if (p.edit) scene.rewritten.push({ key: `${who}/${p.thread}`, at: Date.now() });
         if (p.edit) for (const m of scene.said.get(`${who}/${p.thread}`) ?? []) scene.edited.add(`${who}/${p.thread}/${m.id}`);       // whatever is the last by now is answered anew
         const r = await this.post(op, p.path, p.body, p.thread, { again: true, headers: p.headers, unlisted: p.unlisted });
         const anew = scene.anew.some((a) => a.key === `${who}/${p.thread}` && a.from <= p.at && p.at <= a.to);
-        const replaced = scene.anew.some((a) => a.key === `${who}/${p.thread}` && a.to >= p.at);          // another run answers it by now
+        const replaced = scene.anew.some((a) => a.key === `${who}/${p.thread}` && a.to >= p.at)          // another run answers it by now
+            || scene.rewritten.some((a) => a.key === `${who}/${p.thread}` && a.at >= p.at);
         const same = (p.same && !replaced) || p.body.request_id || (p.message && !p.edit && !anew && !scene.edited.has(`${who}/${p.thread}/${p.message}`));
         if (same && p.run && r.run && r.run !== p.run && !scene.gone(who, p.thread, p.at))
             this.world.violation('duplicate', `the POST of operation ${p.n} delivered again began another run: ${p.run}, ${r.run}`, { n: op.n, who, thread: p.thread, key: p.path });

@@ -69,6 +69,24 @@ TEST(a_step_without_calls_ends_the_run)
     tale_done(&t);
 }
 
+/* What a service says of itself; with it the log was read no more, at each start. */
+TEST(counts_without_room_for_their_sum_stay_at_the_most)
+{
+    struct tale t;
+    tale_init(&t);
+    tale_message(&t, "run_1", "hello");
+    for (int i = 0; i < 2; i++)
+        tale_fact(&t, (struct fact){ .kind = FACT_STEP,
+                                     .run = STR("run_1"),
+                                     .stop = STR("end"),
+                                     .input_tokens = INT64_MAX,
+                                     .output_tokens = INT64_MAX,
+                                     .cost = INT64_MAX });
+    CHECK(tale_fold(&t)->tokens == INT64_MAX && tale_fold(&t)->cost == INT64_MAX);
+    CHECK(tale_fold(&t)->run->input_tokens == INT64_MAX);
+    tale_done(&t);
+}
+
 TEST(a_free_call_starts_at_once_and_the_model_hears_of_it)
 {
     struct tale t;
