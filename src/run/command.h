@@ -191,10 +191,12 @@ struct command {
         struct str id, shown;
         int64_t    amount;
     } opened;
-    bool     stopped;   /* a stop came after it, while it was parked */
-    bool     forwarded; /* from another node: if this one does not hold the thread, say so */
-    bool     repeated;  /* sent before, the answer was lost: it may have happened */
-    uint64_t number;    /* on its way to another node */
+    /* DECIDE with other arguments: the call that it makes, the same when its batch is tried again */
+    struct str made;
+    bool       stopped;   /* a stop came after it, while it was parked */
+    bool       forwarded; /* from another node: if this one does not hold the thread, say so */
+    bool       repeated;  /* sent before, the answer was lost: it may have happened */
+    uint64_t   number;    /* on its way to another node */
 };
 #undef X
 

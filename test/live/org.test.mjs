@@ -22,6 +22,19 @@ test('the same effect is carried out once, and the second call gets the first on
     same([row.status, row.duplicate_of.call], ['duplicate', b.books[0].call]);
 });
 
+test('a call that is changed into an effect which is taken is its duplicate, and is answered', async (t) => {
+    const b = await bank(t), server = await t.serve({ config: payments(b, { effect: 'pay:{recipient}', edit: ['/recipient'] }) });
+    const first = await say(server, null, PAY(50));
+    same((await decide(server, null, first.ids[0], true)).status, 200);
+    await still(server, null, first.thread);
+    const second = await say(server, null, PAY(70, 'Taro')), { input } = await approval(server, null, second.ids[0]);
+    const r = await decide(server, null, second.ids[0], true, { input: { ...input, recipient: 'Hanako' } });
+    same([r.status, r.json.status], [200, 'replaced']);
+    await still(server, null, second.thread);
+    same((await approval(server, null, r.json.replaced_by)).status, 'duplicate');
+    same(b.books.length, 1);
+});
+
 test('two calls of one turn for the same effect: one is asked and runs, the other is its duplicate', async (t) => {
     const b = await bank(t), server = await t.serve({ config: payments(b, { effect: 'to:{currency}' }) });
     const s = await say(server, null, 'Send 50 dollars to Hanako and 20 dollars to Taro');
