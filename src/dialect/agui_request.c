@@ -448,7 +448,17 @@ static bool read_edited(const struct call *call, const struct jv *edited, struct
     return true;
 }
 
-static bool read_decision(const struct agui_entry *in, const struct call *call,
+/* A client that knows yes and no alone says them to a form, too, and a form that insists on nothing
+ * would take a no for what was filled in. */
+static bool is_no(struct command *c, const struct jv *approved, struct str form)
+{
+    struct jv *schema = NULL;
+    return jv_is(approved, JSON_BOOL) && !approved->boolean &&
+           (json_parse(&c->arena, form, &schema, NULL) != OK ||
+            !jv_get(jv_get(schema, "properties"), "approved"));
+}
+
+static bool read_decision(struct command *c, const struct agui_entry *in, const struct call *call,
                           const struct fact *asked, struct agui_answer *x, struct agui_plan *p)
 {
     const struct jv *approved = jv_get(in->payload, "approved"),
@@ -456,6 +466,7 @@ static bool read_decision(const struct agui_entry *in, const struct call *call,
     *x = (struct agui_answer){ .id = in->id, .cancelled = in->cancelled };
     if (in->cancelled) return true;
     if (asked->schema.ptr) { /* the tool's own question: the payload is its answer */
+        if (is_no(c, approved, asked->schema)) return true;
         x->confirmed = true;
         x->payload = in->payload ? in->payload->raw : STR_NONE;
         return in->payload ? true : malformed(p);
@@ -487,7 +498,8 @@ static bool was_decided(const struct agui_answer *x, const struct fact *verdict,
     return true;
 }
 
-static bool read_entry_of(const struct fold *f, const struct agui_entry *in, struct agui_plan *p)
+static bool read_entry_of(struct command *c, const struct fold *f, const struct agui_entry *in,
+                          struct agui_plan *p)
 {
     struct call       *call = f ? fold_confirmation(f, in->id) : NULL;
     struct agui_answer x;
@@ -495,7 +507,7 @@ static bool read_entry_of(const struct fold *f, const struct agui_entry *in, str
         return refuse(&p->why, 404, "unknown_confirmation",
                       "There is no such request in this conversation.");
     const struct fact *verdict = fold_verdict(f, in->id), *open = call_gate(call);
-    if (!read_decision(in, call, fold_asked(f, in->id), &x, p)) return false;
+    if (!read_decision(c, in, call, fold_asked(f, in->id), &x, p)) return false;
     if (verdict) return was_decided(&x, verdict, p);
     if (!open || !str_eq(open->id, in->id)) return true; /* withdrawn: nothing is left of it */
     if (p->answer_count < AGUI_ANSWERS_MAX) p->answers[p->answer_count++] = x;
@@ -537,7 +549,7 @@ static void read_answers(struct command *c, const struct fold *f, const struct a
         return;
     }
     for (size_t i = 0; i < q->resume_count; i++)
-        if (!read_entry_of(f, &q->resume[i], p)) return;
+        if (!read_entry_of(c, f, &q->resume[i], p)) return;
     const char *missing =
         open_questions(c, f, p, "Every question that waits must be answered; missing:");
     if (missing) {

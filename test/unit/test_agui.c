@@ -508,6 +508,9 @@ TEST(agui_a_tools_own_question_ends_the_segment_and_takes_any_payload)
     WISH(&t, RESUME("\"status\":\"resolved\",\"payload\":{\"room\":7}"), "answer");
     CHECK(ask.p.answers[0].confirmed);
     CHECK_STR(ask.p.answers[0].payload, "{\"room\":7}");
+    /* A no stays a no where the form has no such member. */
+    WISH(&t, RESUME("\"status\":\"resolved\",\"payload\":{\"approved\":false}"), "answer");
+    CHECK(!ask.p.answers[0].confirmed && !ask.p.answers[0].payload.ptr);
     WISH(&t, RESUME("\"status\":\"resolved\""), "malformed_answer");
     WISH(&t, RESUME("\"status\":\"cancelled\""), "answer");
     plan_end();
