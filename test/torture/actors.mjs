@@ -196,7 +196,8 @@ export class Actor {
         const anew = scene.anew.some((a) => a.key === `${who}/${p.thread}` && a.from <= p.at && p.at <= a.to);
         const replaced = scene.anew.some((a) => a.key === `${who}/${p.thread}` && a.to >= p.at)          // another run answers it by now
             || scene.rewritten.some((a) => a.key === `${who}/${p.thread}` && a.at >= p.at);
-        const same = (p.same && !replaced) || p.body.request_id || (p.message && !p.edit && !anew && !scene.edited.has(`${who}/${p.thread}/${p.message}`));
+        const later = [...scene.opThread].some(([n, o]) => n !== p.n && o.who === who && o.thread === p.thread);     // AG-UI then shows what goes on now
+        const same = (p.same && !replaced && !later) || p.body.request_id || (p.message && !p.edit && !anew && !scene.edited.has(`${who}/${p.thread}/${p.message}`));
         if (same && p.run && r.run && r.run !== p.run && !scene.gone(who, p.thread, p.at))
             this.world.violation('duplicate', `the POST of operation ${p.n} delivered again began another run: ${p.run}, ${r.run}`, { n: op.n, who, thread: p.thread, key: p.path });
         return r;
