@@ -14,8 +14,7 @@
  */
 #include "base/clock.h"
 #include "door/openai.h"
-
-#define RESENT_MS (12 * 3600 * 1000) /* what is done daily with the same words is no resending */
+#include "run/effect.h"
 
 struct openai_past {
     struct str thread;
@@ -27,7 +26,7 @@ static void look(struct openai_turn *t);
 bool turn_repeats(struct openai_turn *t, const struct fact *r)
 {
     struct str chain = turn_chain(t, NULL, NULL), exchange = turn_exchange(t);
-    if (!chain.len || !str_eq(chain, r->chain) || r->at_ms < clock_wall_ms() - RESENT_MS)
+    if (!chain.len || !str_eq(chain, r->chain) || r->at_ms < clock_wall_ms() - EFFECT_WORDS_MS)
         return false;
     return !exchange.len || !r->note.len || str_eq(exchange, r->note);
 }

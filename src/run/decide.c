@@ -59,7 +59,7 @@ static enum err not_run(struct thread *t, const struct call *c, struct str why)
 static enum err begin_call(struct thread *t, struct call *c)
 {
     const struct tool        *tool = call_tool(t, c);
-    const struct store_stock *taken = taking_found(t, c->id, "effect");
+    const struct store_stock *taken = effect_in_way(t, c);
     char                      digest[TOOL_DIGEST] = "";
     char                      holder[80] = "";
     struct fact               f = { .kind = FACT_STARTED,
@@ -120,7 +120,7 @@ static enum err start_by_grant(struct thread *t, struct call *c, struct fact *f)
 static bool ask(struct thread *t, struct call *c, enum err *e)
 {
     const struct tool        *tool = call_tool(t, c);
-    const struct store_stock *taken = taking_found(t, c->id, "effect");
+    const struct store_stock *taken = effect_in_way(t, c);
     struct stock_found        found;
     struct fact               f = { .kind = FACT_DECIDED, .call = c->id, .outcome = WORD_APPROVED };
     if (approval_refused_before(t, c)) {

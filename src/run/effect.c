@@ -161,6 +161,66 @@ enum err effect_key(struct arena *a, const struct tool *tool, struct str owner,
     return e;
 }
 
+/* --- the same words twice ------------------------------------------------------------------------ */
+
+/* How much of it counts as done already, or about to be: not what certainly did nothing. */
+static bool is_spent(const struct call *c)
+{
+    return call_took_effect(c) || !c->finished || c->finished->outcome == WORD_DUPLICATE;
+}
+
+/* The how-manieth such call of its run it is. */
+static size_t place_of(const struct fold *f, const struct call *c)
+{
+    size_t n = 0;
+    for (size_t i = c->run->calls_from; i < f->call_count && f->calls[i] != c; i++) {
+        const struct call *x = f->calls[i];
+        n += x->run == c->run && x->state != CALL_REFUSED && is_spent(x) &&
+             str_eq(x->tool, c->tool) && jv_equal(x->args, c->args);
+    }
+    return n;
+}
+
+/* The request of words that began the run; NULL: it came by a door where messages have names. */
+static const struct fact *words_of(const struct fold *f, const struct run *r)
+{
+    for (size_t i = 0; i < f->response_count; i++)
+        if (str_eq(f->responses[i]->run, r->id))
+            return f->responses[i]->chain.len ? f->responses[i] : NULL;
+    return NULL;
+}
+
+static bool digest_of(const struct jv *args, unsigned char hash[32])
+{
+    struct buf   text;
+    struct jsonw w;
+    buf_init(&text, 0);
+    jsonw_init(&w, &text);
+    jw_canonical(&w, args);
+    bool ok = !text.err && EVP_Digest(text.ptr, text.len, hash, NULL, EVP_sha256(), NULL) == 1;
+    buf_done(&text);
+    return ok;
+}
+
+static enum err words_key(struct thread *t, const struct call *c, struct str *out)
+{
+    const struct fact *said = words_of(&t->fold, c->run);
+    unsigned char      hash[32];
+    struct buf         key;
+    if (!said) return OK;
+    if (!digest_of(c->args, hash)) return ERR_NOMEM;
+    buf_init(&key, 0);
+    buf_lit(&key, EFFECT_OWN);
+    put_plain(&key, t->owner);
+    buf_printf(&key, "/words:" STR_FMT ":" STR_FMT ":" STR_FMT ":%zu:", STR_ARG(said->chain),
+               STR_ARG(said->note), STR_ARG(c->tool), place_of(&t->fold, c));
+    for (size_t i = 0; i < sizeof hash; i++) buf_printf(&key, "%02x", hash[i]);
+    if (!shorten(&key)) key.err = ERR_NOMEM;
+    *out = key.err ? STR_NONE : arena_dup(&t->batch, buf_view(&key));
+    buf_done(&key);
+    return out->ptr ? OK : ERR_NOMEM;
+}
+
 /* --- what stands under it ------------------------------------------------------------------- */
 
 /* {"owner","thread","tool","call","by","at_ms","text"?,"value"?} */
@@ -188,17 +248,36 @@ static struct str body(struct thread *t, const struct call *c, const struct fact
     return s;
 }
 
+/* A person said yes to this very call. */
+static bool was_asked(const struct call *c)
+{
+    return c->decided && c->decided->outcome == WORD_APPROVED && !c->decided->grant.len;
+}
+
+const struct store_stock *effect_in_way(const struct thread *t, const struct call *c)
+{
+    const struct store_stock *taken = taking_found(t, c->id, "effect");
+    const struct tool        *tool = taken ? call_tool(t, c) : NULL;
+    return tool && !tool->effect.len && was_asked(c) ? NULL : taken;
+}
+
 enum err effect_take(struct thread *t, const struct call *c, struct str *out)
 {
     const struct tool *tool = call_tool(t, c);
     struct store_take  k = { .op = TAKE_MAKE, .kind = STR("effect"), .state = STR("running") };
+    bool               named = tool && tool->effect.len;
+    enum err           e = OK;
     *out = STR_NONE;
-    if (!tool || !tool->effect.len) return OK;
-    enum err e = effect_key(&t->batch, tool, t->owner, c->args, &k.key);
-    if (e) return e;
+    if (!tool || (!named && (tool->idempotent || c->client))) return OK;
+    if (named) e = effect_key(&t->batch, tool, t->owner, c->args, &k.key);
+    else e = words_key(t, c, &k.key);
+    if (e || !k.key.ptr || (!named && taking_refused(t, c->id, k.key))) return e;
     k.holder = c->id;
     k.body = body(t, c, NULL);
-    if (tool->effect_days) k.until_ms = clock_wall_ms() + (int64_t)tool->effect_days * 86400 * 1000;
+    k.with_log = !named;
+    if (!named) k.until_ms = clock_wall_ms() + EFFECT_WORDS_MS;
+    else if (tool->effect_days)
+        k.until_ms = clock_wall_ms() + (int64_t)tool->effect_days * 86400 * 1000;
     if (!k.body.ptr) return ERR_NOMEM;
     *out = k.key;
     return thread_take(t, &k);

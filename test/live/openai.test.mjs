@@ -504,6 +504,29 @@ test('the same request many times at the same moment is one request', async (t) 
     }
 });
 
+test('the same words in another form while the first are thought about: their payments happen once', async (t) => {
+    const b = await bank(t), model = await script(t, 'Hello.');
+    const server = await t.serve({ config: payments(b, SMALL, { model: model.model }) });
+    const hello = await respond(server, { input: 'Hello' });
+    const chat = { model: 'parley', messages: [{ role: 'user', content: 'Pay Hanako now' }] }, plain = { input: 'Pay Hanako' }, more = { ...plain, previous_response_id: hello.id };
+    const C = '/v1/chat/completions', R = '/v1/responses';
+    const forms = { 'not streamed': [[R, plain], [R, { ...plain, stream: true }]], 'another temperature': [[C, chat], [C, { ...chat, temperature: 1 }]], 'from a response': [[R, more], [R, { ...more, temperature: 1 }]],
+        'the other door': [[C, { ...chat, messages: [{ role: 'user', content: 'Pay her' }] }], [R, { input: 'Pay her' }]], 'an SDK that falls back': [[R, { input: 'Pay them', stream: true }], [R, { input: 'Pay them' }, { 'x-stainless-retry-count': '1' }]] };
+    for (const [i, [form, requests]] of Object.entries(forms).entries()) {
+        const amount = 70 + i, heard = model.heard.length;
+        let speak;
+        model.thinks = new Promise((yes) => { speak = yes; });
+        const twice = [...pay(amount), ...pay(amount)];
+        model.steps.push(twice, twice, 'Paid.', 'Paid.');
+        const open = requests.map(([path, body, headers]) => server.open('POST', path, body, headers));
+        await until(() => model.heard.length === heard + 2, `${form}: the model is asked by both`);
+        speak();
+        for (const x of open) { const { text } = await (await x).read(); check(/Paid\./.test(text), `${form}: ${text}`); }
+        same(paid(b).filter((x) => x === amount).length, 2, `${form}: what one request wanted twice happened twice, and not four times`);
+        model.steps.length = 0;
+    }
+});
+
 test('a first message sent again is asked about, at both doors; another one, or another chat, is not', async (t) => {
     const b = await bank(t), model = await script(t);
     const server = await t.serve({ config: payments(b, SMALL, { model: model.model, openai: { chat_headers: ['x-chat'] } }) });
