@@ -1,4 +1,4 @@
-"""fake_mcp.py MODE -- a server for test_mcp.c that misbehaves in one way at a time."""
+"""fake_mcp.py MODE -- a server for test_mcp*.c that misbehaves in one way at a time."""
 import json
 import sys
 import time
