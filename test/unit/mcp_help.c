@@ -1,3 +1,4 @@
+/* mcp_help.c -- see mcp_help.h. */
 #include "mcp_help.h"
 
 #include <unistd.h>
