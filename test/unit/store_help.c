@@ -106,6 +106,12 @@ void ap_init(struct ap *p, const char *owner, const char *thread, uint64_t expec
     p->a.done = ap_done;
 }
 
+void ap_request(struct ap *p, const char *id, const char *run)
+{
+    p->a.request_id = str_c(id);
+    p->a.run = str_c(run);
+}
+
 void ap_send(struct fix *f, struct ap *p)
 {
     p->f = f;

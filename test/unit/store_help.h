@@ -35,6 +35,8 @@ struct ap {
 /* One fact of kind "note" with `body`; further members of p->a may be set before ap_send. */
 void     ap_init(struct ap *p, const char *owner, const char *thread, uint64_t expected,
                  const char *body);
+/* It claims a request id for a run. */
+void     ap_request(struct ap *p, const char *id, const char *run);
 void     ap_send(struct fix *f, struct ap *p);
 enum err ap_run(struct fix *f, struct ap *p); /* send and wait */
 enum err fix_append(struct fix *f, const char *owner, const char *thread, uint64_t expected,

@@ -15,6 +15,18 @@ void suite_reopen(struct fix *f)
     REQUIRE(fix_open(f, store_url) == OK);
 }
 
+void suite_thread(struct fix *f, const char *owner, const char *name, const char *title,
+                  const char *state, int64_t at)
+{
+    struct ap p;
+
+    ap_init(&p, owner, name, 0, "x");
+    p.fact.at_ms = at;
+    p.a.title = str_c(title);
+    p.a.state = str_c(state);
+    CHECK(ap_run(f, &p) == OK);
+}
+
 void suite_sql(const char *sqlite, const char *postgres)
 {
     sqlite3 *db;

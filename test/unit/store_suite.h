@@ -8,6 +8,10 @@
 
 void suite_reopen(struct fix *f);
 
+/* A conversation of one fact, with a title and a state (NULL: none), changed then. */
+void suite_thread(struct fix *f, const char *owner, const char *name, const char *title,
+                  const char *state, int64_t at);
+
 /* Behind the store's back: in the words of whichever store it is. */
 void suite_sql(const char *sqlite, const char *postgres);
 
