@@ -390,6 +390,13 @@ void peer_say(struct peer *p, const char *text)
     peer_send(p, text, strlen(text));
 }
 
+struct peer *peer_ask(const char *text)
+{
+    struct peer *p = peer_open();
+    peer_say(p, text);
+    return p;
+}
+
 bool peer_has(const struct peer *p, const char *text)
 {
     return str_find(buf_view(&p->got), str_c(text)) >= 0;

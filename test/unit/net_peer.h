@@ -90,7 +90,12 @@ void         net_rest(void); /* until there may be something to do, a millisecon
         if (!(cond)) test_failed(__FILE__, __LINE__, "never came: " #cond); \
     } while (0)
 
+#define HELLO "GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n"
+#define LATER "GET /later HTTP/1.1\r\nHost: localhost\r\n\r\n"
+#define BIG   "GET /big HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
 struct peer *peer_open(void);
+struct peer *peer_ask(const char *text); /* opens, and says it */
 void         peer_send(struct peer *p, const char *bytes, size_t len);
 void         peer_say(struct peer *p, const char *text);
 bool         peer_has(const struct peer *p, const char *text);

@@ -5,10 +5,7 @@
  * A crash is a copy of file and log taken while the store is open: what is on the disk at that
  * moment.
  */
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fault.h"

@@ -6,7 +6,6 @@
 #include <sys/socket.h>
 
 #define STREAM "GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n"
-#define HELLO  "GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 /* A stream under way, with its head received. */
 static struct peer *streaming(void)
