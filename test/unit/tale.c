@@ -106,6 +106,14 @@ struct part words(const char *text)
     return (struct part){ .type = STEP_TEXT, .text = str_c(text), .complete = true };
 }
 
+struct part thought(const char *text)
+{
+    return (struct part){ .type = STEP_REASONING,
+                          .text = str_c(text),
+                          .complete = true,
+                          .opaque = STR("{\"signature\":\"x\"}") };
+}
+
 struct part call(const char *id, const char *tool, const char *input, enum gate gate)
 {
     bool said = gate != GATE_BAD && gate != GATE_REPLY;

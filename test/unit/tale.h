@@ -31,6 +31,7 @@ void tale_finished(struct tale *t, const char *call, enum word outcome, const ch
 void tale_ended(struct tale *t, const char *run, enum word outcome);
 
 struct part words(const char *text);
+struct part thought(const char *text); /* reasoning */
 struct part call(const char *id, const char *tool, const char *input, enum gate gate);
 
 struct fold *tale_fold(struct tale *t);
