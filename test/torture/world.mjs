@@ -20,7 +20,7 @@ const SILENCE_MS = Number(process.env.SILENCE_MS || 10000);      // no answer fr
 const STALL_MS = 3000;
 const START_MS = 60000, END_MS = 20000;
 const LINES_MAX = 600;                  // log lines in one second, beside what the operations of that second explain
-const RSS_MAX = 400 * 1048576;              // at any time, sanitizers included
+const RSS_MAX = 512 * 1048576;              // at any time, sanitizers included: they take more than twice of what the program has
 export const ANSWERS = 16 * 1048576;          // limits.answers: long answers that wait for slow readers, all together
 export const TOOL_SECONDS = 4;
 
