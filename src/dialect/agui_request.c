@@ -448,14 +448,28 @@ static bool read_edited(const struct call *call, const struct jv *edited, struct
     return true;
 }
 
-/* A client that knows yes and no alone says them to a form, too, and a form that insists on nothing
- * would take a no for what was filled in. */
-static bool is_no(struct command *c, const struct jv *approved, struct str form)
+/* Does a form ask for a member of this name? */
+static bool form_has(struct command *c, struct str form, const char *member)
 {
     struct jv *schema = NULL;
-    return jv_is(approved, JSON_BOOL) && !approved->boolean &&
-           (json_parse(&c->arena, form, &schema, NULL) != OK ||
-            !jv_get(jv_get(schema, "properties"), "approved"));
+    return json_parse(&c->arena, form, &schema, NULL) == OK &&
+           jv_get(jv_get(schema, "properties"), member);
+}
+
+/* The tool's own question: the payload is its answer. A client that knows yes and no alone says them
+ * to a form, too, and one that insists on nothing would take a no for what was filled in. */
+static bool read_form(struct command *c, const struct agui_entry *in, const struct fact *asked,
+                      struct agui_answer *x, struct agui_plan *p)
+{
+    const struct jv *approved = jv_get(in->payload, "approved");
+    if (!in->payload) return malformed(p);
+    if (approved && !form_has(c, asked->schema, "approved")) {
+        if (approved->type != JSON_BOOL) return malformed(p);
+        if (!approved->boolean) return true;
+    }
+    x->confirmed = true;
+    x->payload = in->payload->raw;
+    return true;
 }
 
 static bool read_decision(struct command *c, const struct agui_entry *in, const struct call *call,
@@ -465,12 +479,7 @@ static bool read_decision(struct command *c, const struct agui_entry *in, const 
                     *reason = jv_get(in->payload, "reason");
     *x = (struct agui_answer){ .id = in->id, .cancelled = in->cancelled };
     if (in->cancelled) return true;
-    if (asked->schema.ptr) { /* the tool's own question: the payload is its answer */
-        if (is_no(c, approved, asked->schema)) return true;
-        x->confirmed = true;
-        x->payload = in->payload ? in->payload->raw : STR_NONE;
-        return in->payload ? true : malformed(p);
-    }
+    if (asked->schema.ptr) return read_form(c, in, asked, x, p);
     if (!jv_is(in->payload, JSON_OBJECT) || !jv_is(approved, JSON_BOOL) ||
         (!is_null(reason) && (reason->type != JSON_STRING || reason->str.len > 4096)))
         return malformed(p);

@@ -78,7 +78,8 @@ export const perform = {
         world.model.words.add(canonical(input));
         const r = await actor.send('POST', `/v1/approvals/${q.id}`, { confirmed: true, input }, {}, voter);
         scene.saidYes(q.id, op.n);
-        const allowed = input && typeof input === 'object' && !Array.isArray(input) && editAllowed(q.input, input) && (q.tool === 'refund' || canonical(input) === canonical(q.input));
+        const allowed = input === null       // none: a plain yes
+            || (typeof input === 'object' && !Array.isArray(input) && editAllowed(q.input, input) && (q.tool === 'refund' || canonical(input) === canonical(q.input)));
         if (r.status === 200 && !r.json?.duplicate && !allowed) world.violation('edit', `${voter} could change ${op.member} of ${q.tool}, where only ${EDITABLE.join(', ')} may be: ${r.text.slice(0, 200)}`, { n: op.n, who: actor.who, thread: q.thread, key: op.member });
         return { status: r.status, note: code(r) ?? r.json?.status, id: q.id };
     },

@@ -511,6 +511,8 @@ TEST(agui_a_tools_own_question_ends_the_segment_and_takes_any_payload)
     /* A no stays a no where the form has no such member. */
     WISH(&t, RESUME("\"status\":\"resolved\",\"payload\":{\"approved\":false}"), "answer");
     CHECK(!ask.p.answers[0].confirmed && !ask.p.answers[0].payload.ptr);
+    WISH(&t, RESUME("\"status\":\"resolved\",\"payload\":{\"approved\":\"true\"}"),
+         "malformed_answer");
     WISH(&t, RESUME("\"status\":\"resolved\""), "malformed_answer");
     WISH(&t, RESUME("\"status\":\"cancelled\""), "answer");
     plan_end();
