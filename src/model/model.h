@@ -138,6 +138,10 @@ struct model_sink {
     void (*failed)(struct model_sink *s, const struct model_error *e);
 };
 
+/* Hears everything and does nothing: for who wants only some of it. It is copied, and what is wanted
+ * is set; the two ends always are. */
+extern const struct model_sink model_sink_quiet;
+
 /* --- a model ------------------------------------------------------------------- */
 
 struct model;

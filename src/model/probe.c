@@ -66,12 +66,6 @@ static void on_call(struct model_sink *s, struct str id, struct str name)
 {
     answered(s);
 }
-static void on_call_end(struct model_sink *s)
-{
-}
-static void on_usage(struct model_sink *s, int64_t in, int64_t out)
-{
-}
 static void on_done(struct model_sink *s, enum model_stop stop)
 {
     result(of(s), true, STR(""));
@@ -86,8 +80,15 @@ static bool ask(struct model_check *k)
     struct msg_part      part = { .type = PART_TEXT, .text = STR("Say hi.") };
     struct msg           msg = { MSG_USER, &part, 1 };
     struct model_request q = { .msgs = &msg, .msg_count = 1 };
-    k->sink = (struct model_sink){ on_delta,    on_delta, on_delta, on_call,  on_delta,
-                                   on_call_end, on_usage, on_done,  on_failed };
+    k->sink = (struct model_sink){ .text = on_delta,
+                                   .reasoning = on_delta,
+                                   .opaque = on_delta,
+                                   .call = on_call,
+                                   .input = on_delta,
+                                   .call_end = model_sink_quiet.call_end,
+                                   .usage = model_sink_quiet.usage,
+                                   .done = on_done,
+                                   .failed = on_failed };
     k->run = k->model->ops->start(k->model, &q, &k->sink);
     return k->run != NULL;
 }

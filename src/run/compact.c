@@ -73,21 +73,6 @@ static void on_text(struct model_sink *s, struct str delta)
     struct thread *t = of_sink(s);
     if (t->compact.text.len + delta.len <= TEXT_MAX) buf_str(&t->compact.text, delta);
 }
-static void on_other(struct model_sink *s, struct str delta)
-{
-    (void)s;
-    (void)delta;
-}
-static void on_call(struct model_sink *s, struct str id, struct str name)
-{
-    (void)s;
-    (void)id;
-    (void)name;
-}
-static void on_call_end(struct model_sink *s)
-{
-    (void)s;
-}
 static void on_usage(struct model_sink *s, int64_t in, int64_t out)
 {
     work_used(of_sink(s), in, out);
@@ -126,8 +111,11 @@ static enum err ask(struct thread *t, struct arena *a, const struct history_name
     if (e) return e;
     msgs[q.msg_count++] = (struct msg){ .role = MSG_USER, .parts = &part, .count = 1 };
     q.msgs = msgs;
-    t->sink = (struct model_sink){ on_text,     on_other, on_other, on_call,  on_other,
-                                   on_call_end, on_usage, on_done,  on_failed };
+    t->sink = model_sink_quiet;
+    t->sink.text = on_text;
+    t->sink.usage = on_usage;
+    t->sink.done = on_done;
+    t->sink.failed = on_failed;
     buf_clear(&t->compact.text);
     t->compact.on = true;
     t->model = t->model_of->ops->start(t->model_of, &q, &t->sink);

@@ -126,22 +126,6 @@ static void on_text(struct model_sink *s, struct str delta)
     if (k->said.err) let_go(k); /* no memory, or more than a name */
 }
 
-static void on_other(struct model_sink *s, struct str text)
-{
-    (void)s;
-    (void)text;
-}
-static void on_call(struct model_sink *s, struct str id, struct str name)
-{
-    (void)s;
-    (void)id;
-    (void)name;
-}
-static void on_call_end(struct model_sink *s)
-{
-    (void)s;
-}
-
 static void on_usage(struct model_sink *s, int64_t in, int64_t out)
 {
     of_sink(s)->tokens = in + out;
@@ -235,10 +219,11 @@ void title_consider(struct thread *t)
     if (str_is(page->model->provider, "demo")) return; /* its script has no names */
     struct titling *k = mem_alloc(sizeof *k);
     if (!k) return;
-    *k = (struct titling){ .hub = t->hub,
-                           .of = page->model,
-                           .sink = { on_text, on_other, on_other, on_call, on_other, on_call_end,
-                                     on_usage, on_done, on_failed } };
+    *k = (struct titling){ .hub = t->hub, .of = page->model, .sink = model_sink_quiet };
+    k->sink.text = on_text;
+    k->sink.usage = on_usage;
+    k->sink.done = on_done;
+    k->sink.failed = on_failed;
     arena_init(&k->arena, 0);
     buf_init(&k->said, ANSWER_BYTES);
     k->owner = arena_dup(&k->arena, t->owner);

@@ -140,18 +140,6 @@ static void c_text(struct model_sink *s, struct str d)
     c->order[c->spoken++] = (unsigned)(MEMBER(s) - c->member);
     if (++c->speaking > c->most) c->most = c->speaking;
 }
-static void c_str(struct model_sink *s, struct str d)
-{
-}
-static void c_call(struct model_sink *s, struct str id, struct str name)
-{
-}
-static void c_call_end(struct model_sink *s)
-{
-}
-static void c_usage(struct model_sink *s, int64_t in, int64_t out)
-{
-}
 static void c_over(struct crowd *c)
 {
     if (++c->over == c->count) loop_stop(&c->trial.loop);
@@ -175,8 +163,10 @@ static void crowd_ask(struct crowd *c, unsigned count)
     struct msg      msg = { MSG_USER, &part, 1 };
     c->count = count;
     for (unsigned i = 0; i < count; i++) {
-        c->member[i].sink = (struct model_sink){ c_text,     c_str,   c_str,  c_call,  c_str,
-                                                 c_call_end, c_usage, c_done, c_failed };
+        c->member[i].sink = model_sink_quiet;
+        c->member[i].sink.text = c_text;
+        c->member[i].sink.done = c_done;
+        c->member[i].sink.failed = c_failed;
         c->member[i].all = c;
         c->member[i].run = c->trial.model->ops->start(
             c->trial.model, &(struct model_request){ .msgs = &msg, .msg_count = 1 },
