@@ -330,3 +330,32 @@ void trace_fixtures(const struct wire *w, const char *folder)
     CHECK(files > 0);
     printf("note: %s: %u recordings, %u replays\n", folder, files, replays);
 }
+
+struct str trace_chosen(const struct wire *w, enum model_choice choice, const char *thinking)
+{
+    struct msg_part      part = { .type = PART_TEXT, .text = STR("Pay") };
+    struct msg           msg = { MSG_USER, &part, 1 };
+    struct model_tool    tool = { STR("pay"), STR("Send"), STR("{\"type\":\"object\"}") };
+    struct model_request q = { .msgs = &msg,
+                               .msg_count = 1,
+                               .tools = &tool,
+                               .tool_count = 1,
+                               .choice = choice,
+                               .named = STR("pay") };
+    return trace_sent(w, (struct model_config){ .model = STR("m") }, thinking, &q);
+}
+
+void trace_errors(const struct wire *w, const struct error_row *rows, size_t count)
+{
+    struct arena a;
+
+    arena_init(&a, 0);
+    for (size_t i = 0; i < count; i++) {
+        struct trouble t;
+        trouble_init(&t);
+        wire_http_error(w, &a, rows[i].status, str_c(rows[i].body), &t);
+        CHECK_STR(str_c(fail_code(t.kind)), rows[i].code);
+        CHECK(t.again == rows[i].again);
+    }
+    arena_done(&a);
+}

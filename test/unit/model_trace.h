@@ -43,4 +43,15 @@ struct str trace_of(const struct wire *w, const char *body);
 struct str trace_sent(const struct wire *w, struct model_config c, const char *thinking,
                       const struct model_request *q);
 
+/* The body when a tool "pay" is offered and the model is told what to call. */
+struct str trace_chosen(const struct wire *w, enum model_choice choice, const char *thinking);
+
+/* What an answer with this status and body means. */
+struct error_row {
+    int         status;
+    const char *body, *code;
+    bool        again;
+};
+void trace_errors(const struct wire *w, const struct error_row *rows, size_t count);
+
 #endif

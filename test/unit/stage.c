@@ -201,6 +201,15 @@ void stops(struct stage *s, enum model_stop how)
     s->speaking = false;
     s->run.sink->done(s->run.sink, how);
 }
+void stage_gate(struct stage *s)
+{
+    say(s, "pay");
+    UNTIL(s->speaking);
+    calls(s, "pay", "{}");
+    stops(s, STOP_CALLS);
+    UNTIL(waits(s));
+}
+
 void finishes(struct stage *s, enum tool_outcome o)
 {
     struct tool_job *j = s->job;

@@ -64,6 +64,8 @@ bool            waits(struct stage *s);
 void            says(struct stage *s, const char *text);
 void            calls(struct stage *s, const char *tool, const char *input);
 void            stops(struct stage *s, enum model_stop how);
+/* ann wants "pay", and it waits for her yes */
+void            stage_gate(struct stage *s);
 void            finishes(struct stage *s, enum tool_outcome o);
 void            finish_all(struct stage *s);
 

@@ -57,18 +57,6 @@ void file_sql(const char *file, const char *sql)
     REQUIRE(sqlite3_close(db) == SQLITE_OK);
 }
 
-void file_refused(const char *file, enum err want, const char *words)
-{
-    struct fix f;
-
-    fix_init(&f);
-    CHECK(fix_open(&f, file) == want);
-    CHECK(f.store == NULL);
-    CHECK(str_find(f.why, str_c(words)) >= 0);
-    if (str_find(f.why, str_c(words)) < 0) printf("    why: " STR_FMT "\n", STR_ARG(f.why));
-    fix_done(&f);
-}
-
 void file_say(struct fix *f, int from, int to)
 {
     char body[16];

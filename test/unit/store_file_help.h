@@ -18,8 +18,6 @@ bool        file_there(const char *name);
 void        file_sql(const char *file, const char *sql);
 /* What a disk may do to a row; the store has it open. */
 void        file_damage(const char *set);
-/* Opening it fails, and says so in these words. */
-void        file_refused(const char *file, enum err want, const char *words);
 /* Makes a store, a backup of it by `how`, more words than a log holds, and a crash; then the backup
  * is put in place by hand. */
 void        file_backup_over_crash(const char *how);

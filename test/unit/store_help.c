@@ -42,6 +42,18 @@ void fix_turn(struct fix *f)
     uv_run(&loop_of(f)->uv, UV_RUN_ONCE);
 }
 
+void fix_refused(const char *url, enum err want, const char *words)
+{
+    struct fix f;
+
+    fix_init(&f);
+    CHECK(fix_open(&f, url) == want);
+    CHECK(f.store == NULL);
+    CHECK(str_find(f.why, str_c(words)) >= 0);
+    if (str_find(f.why, str_c(words)) < 0) printf("    why: " STR_FMT "\n", STR_ARG(f.why));
+    fix_done(&f);
+}
+
 void fix_wait(struct fix *f)
 {
     while (f->pending) fix_turn(f);

@@ -21,6 +21,8 @@ struct fix {
 void     fix_init(struct fix *f);
 enum err fix_open(struct fix *f, const char *url);
 enum err fix_open_node(struct fix *f, const char *url, const char *node_url);
+/* Opening it fails, and says so in these words. */
+void     fix_refused(const char *url, enum err want, const char *words);
 void     fix_done(struct fix *f); /* closes what is open */
 void     fix_wait(struct fix *f);
 void     fix_turn(struct fix *f); /* of the loop, once */

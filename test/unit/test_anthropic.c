@@ -257,11 +257,7 @@ TEST(anthropic_thinking_in_its_forms)
 
 TEST(anthropic_error_bodies)
 {
-    static const struct {
-        int         status;
-        const char *body, *code;
-        bool        again;
-    } rows[] = {
+    static const struct error_row rows[] = {
         { 401,
           "{\"type\":\"error\",\"error\":{\"type\":\"authentication_error\",\"message\":\"invalid "
           "x-api-key\"}}",
@@ -281,16 +277,7 @@ TEST(anthropic_error_bodies)
         { 408, "[]", "model_timeout", true },
         { 404, "null", "model_not_found", false },
     };
-    struct arena a;
-    arena_init(&a, 0);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct trouble t;
-        trouble_init(&t);
-        wire_http_error(&wire_anthropic, &a, rows[i].status, str_c(rows[i].body), &t);
-        CHECK_STR(str_c(fail_code(t.kind)), rows[i].code);
-        CHECK(t.again == rows[i].again);
-    }
-    arena_done(&a);
+    trace_errors(&wire_anthropic, rows, sizeof rows / sizeof *rows);
 }
 
 TEST(anthropic_recordings_replay_the_same_with_every_cut)
@@ -298,28 +285,14 @@ TEST(anthropic_recordings_replay_the_same_with_every_cut)
     trace_fixtures(&wire_anthropic, "anthropic");
 }
 
-static struct str anthropic_chosen(enum model_choice choice, const char *thinking)
-{
-    struct msg_part      part = { .type = PART_TEXT, .text = STR("Pay") };
-    struct msg           msg = { MSG_USER, &part, 1 };
-    struct model_tool    tool = { STR("pay"), STR("Send"), STR("{\"type\":\"object\"}") };
-    struct model_request q = { .msgs = &msg,
-                               .msg_count = 1,
-                               .tools = &tool,
-                               .tool_count = 1,
-                               .choice = choice,
-                               .named = STR("pay") };
-    return trace_sent(&wire_anthropic, (struct model_config){ .model = STR("m") }, thinking, &q);
-}
-
 TEST(anthropic_can_be_told_what_to_call)
 {
-    CHECK(str_find(anthropic_chosen(CHOICE_MUST, NULL), STR("\"tool_choice\":{\"type\":\"any\"}")) >
-          0);
-    CHECK(str_find(anthropic_chosen(CHOICE_NAMED, NULL),
+    CHECK(str_find(trace_chosen(&wire_anthropic, CHOICE_MUST, NULL),
+                   STR("\"tool_choice\":{\"type\":\"any\"}")) > 0);
+    CHECK(str_find(trace_chosen(&wire_anthropic, CHOICE_NAMED, NULL),
                    STR("\"tool_choice\":{\"type\":\"tool\",\"name\":\"pay\"}")) > 0);
-    CHECK(str_find(anthropic_chosen(CHOICE_AUTO, NULL), STR("tool_choice")) < 0);
+    CHECK(str_find(trace_chosen(&wire_anthropic, CHOICE_AUTO, NULL), STR("tool_choice")) < 0);
     /* it refuses to be forced while it thinks */
-    CHECK(str_find(anthropic_chosen(CHOICE_MUST, "true"), STR("tool_choice")) < 0);
-    CHECK(str_find(anthropic_chosen(CHOICE_MUST, "false"), STR("tool_choice")) > 0);
+    CHECK(str_find(trace_chosen(&wire_anthropic, CHOICE_MUST, "true"), STR("tool_choice")) < 0);
+    CHECK(str_find(trace_chosen(&wire_anthropic, CHOICE_MUST, "false"), STR("tool_choice")) > 0);
 }

@@ -249,24 +249,10 @@ TEST(gemini_recordings_replay_the_same_with_every_cut)
     trace_fixtures(&wire_gemini, "google");
 }
 
-static struct str gemini_chosen(enum model_choice choice, const char *thinking)
-{
-    struct msg_part      part = { .type = PART_TEXT, .text = STR("Pay") };
-    struct msg           msg = { MSG_USER, &part, 1 };
-    struct model_tool    tool = { STR("pay"), STR("Send"), STR("{\"type\":\"object\"}") };
-    struct model_request q = { .msgs = &msg,
-                               .msg_count = 1,
-                               .tools = &tool,
-                               .tool_count = 1,
-                               .choice = choice,
-                               .named = STR("pay") };
-    return trace_sent(&wire_gemini, (struct model_config){ .model = STR("m") }, thinking, &q);
-}
-
 TEST(gemini_can_be_told_what_to_call)
 {
-    CHECK(str_find(gemini_chosen(CHOICE_MUST, NULL), STR("{\"mode\":\"ANY\"}")) > 0);
-    CHECK(str_find(gemini_chosen(CHOICE_NAMED, NULL),
+    CHECK(str_find(trace_chosen(&wire_gemini, CHOICE_MUST, NULL), STR("{\"mode\":\"ANY\"}")) > 0);
+    CHECK(str_find(trace_chosen(&wire_gemini, CHOICE_NAMED, NULL),
                    STR("{\"mode\":\"ANY\",\"allowedFunctionNames\":[\"pay\"]}")) > 0);
-    CHECK(str_find(gemini_chosen(CHOICE_AUTO, NULL), STR("{\"mode\":\"AUTO\"}")) > 0);
+    CHECK(str_find(trace_chosen(&wire_gemini, CHOICE_AUTO, NULL), STR("{\"mode\":\"AUTO\"}")) > 0);
 }

@@ -281,11 +281,7 @@ TEST(openai_thinking_in_its_forms)
 
 TEST(openai_error_bodies)
 {
-    static const struct {
-        int         status;
-        const char *body, *code;
-        bool        again;
-    } rows[] = {
+    static const struct error_row rows[] = {
         { 401,
           "{\"error\":{\"message\":\"Incorrect API key provided: "
           "sk-x\",\"type\":\"invalid_request_error\",\"code\":\"invalid_api_key\"}}",
@@ -311,16 +307,7 @@ TEST(openai_error_bodies)
         { 301, "<html>", "model_protocol", false },
         { 422, "{\"detail\":[{\"msg\":\"x\"}]}", "model_refused", false },
     };
-    struct arena a;
-    arena_init(&a, 0);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct trouble t;
-        trouble_init(&t);
-        wire_http_error(&wire_openai, &a, rows[i].status, str_c(rows[i].body), &t);
-        CHECK_STR(str_c(fail_code(t.kind)), rows[i].code);
-        CHECK(t.again == rows[i].again);
-    }
-    arena_done(&a);
+    trace_errors(&wire_openai, rows, sizeof rows / sizeof *rows);
 }
 
 TEST(openai_recordings_replay_the_same_with_every_cut)
@@ -328,25 +315,12 @@ TEST(openai_recordings_replay_the_same_with_every_cut)
     trace_fixtures(&wire_openai, "openai-chat");
 }
 
-static struct str openai_chosen(enum model_choice choice, const char *thinking)
-{
-    struct msg_part      part = { .type = PART_TEXT, .text = STR("Pay") };
-    struct msg           msg = { MSG_USER, &part, 1 };
-    struct model_tool    tool = { STR("pay"), STR("Send"), STR("{\"type\":\"object\"}") };
-    struct model_request q = { .msgs = &msg,
-                               .msg_count = 1,
-                               .tools = &tool,
-                               .tool_count = 1,
-                               .choice = choice,
-                               .named = STR("pay") };
-    return trace_sent(&wire_openai, (struct model_config){ .model = STR("m") }, thinking, &q);
-}
-
 TEST(openai_can_be_told_what_to_call)
 {
-    CHECK(str_find(openai_chosen(CHOICE_MUST, NULL), STR("\"tool_choice\":\"required\"")) > 0);
-    CHECK(str_find(openai_chosen(CHOICE_NAMED, NULL),
+    CHECK(str_find(trace_chosen(&wire_openai, CHOICE_MUST, NULL),
+                   STR("\"tool_choice\":\"required\"")) > 0);
+    CHECK(str_find(trace_chosen(&wire_openai, CHOICE_NAMED, NULL),
                    STR("\"tool_choice\":{\"type\":\"function\",\"function\":{\"name\":\"pay\"}}")) >
           0);
-    CHECK(str_find(openai_chosen(CHOICE_AUTO, NULL), STR("tool_choice")) < 0);
+    CHECK(str_find(trace_chosen(&wire_openai, CHOICE_AUTO, NULL), STR("tool_choice")) < 0);
 }

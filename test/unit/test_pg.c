@@ -455,15 +455,21 @@ TEST(an_append_whose_fate_cannot_be_found_out_is_told_as_unsure)
 
 /* --- data ------------------------------------------------------------------------------------ */
 
+/* A store that has never been used. */
+static void open_new(struct fix *f, char url[512])
+{
+    pg_url(url, 512);
+    fix_init(f);
+    REQUIRE(fix_open(f, url) == OK);
+}
+
 TEST(a_text_that_the_database_will_not_take_fails_alone)
 {
     struct fix f;
     char       url[512];
     struct ap  x[3];
 
-    pg_url(url, sizeof url);
-    fix_init(&f);
-    REQUIRE(fix_open(&f, url) == OK);
+    open_new(&f, url);
     for (int i = 0; i < 3; i++) ap_init(&x[i], "ann", i == 0 ? "a" : i == 1 ? "b" : "c", 0, "x");
     x[1].fact.kind = STR("\xff\xfe");
     for (int i = 0; i < 3; i++) ap_send(&f, &x[i]);
@@ -498,9 +504,7 @@ TEST(what_nodes_of_the_version_before_append_is_tied_by_the_database)
     struct fix f;
     char       url[512];
 
-    pg_url(url, sizeof url);
-    fix_init(&f);
-    REQUIRE(fix_open(&f, url) == OK);
+    open_new(&f, url);
     CHECK(fix_append(&f, "ann", "t", 0, "1") == OK);
     append_as_before(url, 1);
     CHECK(suite_chained(&f, url));
@@ -521,9 +525,7 @@ TEST(a_fact_that_was_changed_in_the_database_is_found)
     struct fix f;
     char       url[512];
 
-    pg_url(url, sizeof url);
-    fix_init(&f);
-    REQUIRE(fix_open(&f, url) == OK);
+    open_new(&f, url);
     CHECK(fix_append(&f, "ann", "t", 0, "true") == OK);
     CHECK(fix_append(&f, "ann", "t", 1, "true") == OK);
     pg_run(url, "UPDATE parley_fact SET body = 'false' WHERE seq = 1");
@@ -576,9 +578,7 @@ TEST(a_database_of_a_newer_version_is_refused_and_left_alone)
     struct fix f;
     char       url[512];
 
-    pg_url(url, sizeof url);
-    fix_init(&f);
-    REQUIRE(fix_open(&f, url) == OK);
+    open_new(&f, url);
     CHECK(str_find(store_promise(f.store), STR(", schema ")) > 0);
     fix_done(&f);
     pg_run(url, "UPDATE parley_schema SET version = 700");

@@ -696,11 +696,7 @@ TEST(promise_an_answer_finds_its_conversation_by_the_confirmation)
     struct stage s;
     struct said  yes, other, forged;
     stage_up(&s);
-    say(&s, "pay");
-    UNTIL(s.speaking);
-    calls(&s, "pay", "{}");
-    stops(&s, STOP_CALLS);
-    UNTIL(waits(&s));
+    stage_gate(&s);
     struct str      id = call_gate(thread_fold(the_thread(&s))->calls[0])->id;
     struct command *c = command(CMD_DECIDE, &other);
     c->log = (struct log_name){ STR("bob"), STR_NONE };

@@ -47,18 +47,6 @@ static void run_raw(const char *sql)
     sqlite3_close(open_raw(sql));
 }
 
-static void expect_refusal(const char *url, enum err want, const char *words)
-{
-    struct fix f;
-
-    fix_init(&f);
-    CHECK(fix_open(&f, url) == want);
-    CHECK(f.store == NULL);
-    CHECK(str_find(f.why, str_c(words)) >= 0);
-    if (str_find(f.why, str_c(words)) < 0) printf("    why: " STR_FMT "\n", STR_ARG(f.why));
-    fix_done(&f);
-}
-
 /* --- the file ---------------------------------------------------------------------- */
 
 TEST(the_store_s_files_are_for_their_owner_only)
@@ -92,20 +80,20 @@ TEST(one_missing_folder_is_made_and_two_are_a_mistake)
     snprintf(url, sizeof url, "%s/fresh", test_dir());
     CHECK(stat(url, &st) == 0 && (st.st_mode & 0777) == 0700);
     snprintf(url, sizeof url, "%s/no/such/parley.db", test_dir());
-    expect_refusal(url, ERR_IO, "cannot make the folder");
+    fix_refused(url, ERR_IO, "cannot make the folder");
 }
 
 TEST(a_path_that_cannot_be_written_is_refused_with_a_sentence)
 {
     char url[300];
 
-    expect_refusal("", ERR_SYNTAX, "file name");
-    expect_refusal("sqlite:", ERR_SYNTAX, "file name");
-    expect_refusal(test_dir(), ERR_IO, "Is a directory");
+    fix_refused("", ERR_SYNTAX, "file name");
+    fix_refused("sqlite:", ERR_SYNTAX, "file name");
+    fix_refused(test_dir(), ERR_IO, "Is a directory");
     snprintf(url, sizeof url, "%s/plain", test_dir());
     close(open(url, O_CREAT | O_WRONLY, 0600));
     snprintf(url, sizeof url, "%s/plain/parley.db", test_dir());
-    expect_refusal(url, ERR_IO, "Not a directory");
+    fix_refused(url, ERR_IO, "Not a directory");
 }
 
 TEST(a_file_that_is_no_database_is_refused_and_left_alone)
@@ -114,7 +102,7 @@ TEST(a_file_that_is_no_database_is_refused_and_left_alone)
     int  fd = open(new_path(), O_CREAT | O_RDWR, 0600);
 
     REQUIRE(write(fd, "dear diary, this is not a database at all ..........", 52) == 52);
-    expect_refusal(path, ERR_IO, "not a database");
+    fix_refused(path, ERR_IO, "not a database");
     CHECK(pread(fd, got, sizeof got, 0) == 52);
     close(fd);
 }
@@ -123,7 +111,7 @@ TEST(another_program_s_database_is_refused)
 {
     new_path();
     run_raw("CREATE TABLE recipes(name TEXT)");
-    expect_refusal(path, ERR_TYPE, "another program");
+    fix_refused(path, ERR_TYPE, "another program");
 }
 
 TEST(a_second_opener_is_refused_by_name_also_through_a_link)
@@ -132,11 +120,11 @@ TEST(a_second_opener_is_refused_by_name_also_through_a_link)
     char       link[300];
 
     begin(&f);
-    expect_refusal(path, ERR_BUSY, path);
-    expect_refusal(path, ERR_BUSY, "is used by another parley");
+    fix_refused(path, ERR_BUSY, path);
+    fix_refused(path, ERR_BUSY, "is used by another parley");
     snprintf(link, sizeof link, "%s-link", path);
     REQUIRE(symlink(path, link) == 0);
-    expect_refusal(link, ERR_BUSY, "is used by another parley");
+    fix_refused(link, ERR_BUSY, "is used by another parley");
     fix_done(&f);
     fix_init(&f);
     CHECK(fix_open(&f, path) == OK);
@@ -192,7 +180,7 @@ TEST(a_file_of_a_newer_version_is_refused_and_left_alone)
     snprintf(words, sizeof words,
              "made by a newer version of parley (its schema is 900, this program knows %d)",
              DB_SCHEMA);
-    expect_refusal(path, ERR_UNSUPPORTED, words);
+    fix_refused(path, ERR_UNSUPPORTED, words);
     snprintf(back, sizeof back, "PRAGMA user_version=%d", DB_SCHEMA);
     run_raw(back);
     fix_init(&f);

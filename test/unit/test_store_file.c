@@ -20,7 +20,7 @@ TEST(removing_the_lock_file_lets_nobody_in)
     file_new();
     file_begin(&f);
     REQUIRE(unlink(file_beside("-lock")) == 0);
-    file_refused(file_path, ERR_BUSY, "is used by another parley");
+    fix_refused(file_path, ERR_BUSY, "is used by another parley");
     CHECK(fix_append(&f, "ann", "t", 0, "x") == OK);
     fix_done(&f);
 }
@@ -34,7 +34,7 @@ TEST(a_second_opener_is_refused_through_a_hard_link_too)
     file_begin(&f);
     snprintf(other, sizeof other, "%s/by-another-name.db", test_dir());
     REQUIRE(link(file_path, other) == 0);
-    file_refused(other, ERR_BUSY, "is used by another parley");
+    fix_refused(other, ERR_BUSY, "is used by another parley");
     fix_done(&f);
 }
 
@@ -70,8 +70,8 @@ TEST(a_crash_leaves_file_and_log_that_belong_together)
 TEST(a_backup_made_by_vacuum_is_not_mixed_with_the_log_of_a_crash)
 {
     file_backup_over_crash("VACUUM INTO '%s'");
-    file_refused(file_path, ERR_CONFLICT, "do not belong together");
-    file_refused(file_path, ERR_CONFLICT, "parley restore");
+    fix_refused(file_path, ERR_CONFLICT, "do not belong together");
+    fix_refused(file_path, ERR_CONFLICT, "parley restore");
 }
 
 TEST(a_copied_backup_is_not_mixed_with_the_log_of_a_crash)
@@ -79,7 +79,7 @@ TEST(a_copied_backup_is_not_mixed_with_the_log_of_a_crash)
     struct fix f;
 
     file_backup_over_crash("");
-    file_refused(file_path, ERR_CONFLICT, "do not belong together");
+    fix_refused(file_path, ERR_CONFLICT, "do not belong together");
     CHECK(file_there(file_beside("-wal")));
     REQUIRE(unlink(file_beside("-wal")) == 0); /* as the sentence says */
     file_begin(&f);
@@ -91,7 +91,7 @@ TEST(a_log_whose_file_is_missing_is_not_thrown_away)
 {
     file_backup_over_crash("");
     REQUIRE(unlink(file_path) == 0);
-    file_refused(file_path, ERR_CONFLICT, "is missing or empty");
+    fix_refused(file_path, ERR_CONFLICT, "is missing or empty");
     CHECK(file_there(file_beside("-wal")));
 }
 
@@ -138,7 +138,7 @@ TEST(a_store_whose_file_was_replaced_notices_also_when_nobody_writes)
     REQUIRE(rename(file_beside(".copy"), file_path) == 0);
     while (store_health(f.store) == OK) uv_run(&f.loop.uv, UV_RUN_ONCE);
     CHECK(store_health(f.store) == ERR_GONE);
-    file_refused(file_path, ERR_BUSY, "is used by another parley");
+    fix_refused(file_path, ERR_BUSY, "is used by another parley");
     CHECK_STR(fix_read(&f, "ann", "t", 0), "1 note 0;");
     fix_done(&f);
 }
@@ -164,7 +164,7 @@ static void expect_overwritten(void (*how)(void), bool refused_after)
     CHECK(fix_append(&f, "ann", "t", 6, "nobody would find it") == ERR_GONE);
     fix_done(&f);
     CHECK(file_there(file_beside("-wal"))); /* nothing was moved over what is there now */
-    if (refused_after) file_refused(file_path, ERR_CONFLICT, "Nothing was changed");
+    if (refused_after) fix_refused(file_path, ERR_CONFLICT, "Nothing was changed");
 }
 
 static void vacuumed_over(void)

@@ -47,11 +47,7 @@ TEST(a_conversation_in_which_somebody_was_asked_has_an_age_of_its_own)
     struct sweep *w;
 
     stage_up(&s);
-    say(&s, "pay");
-    UNTIL(s.speaking);
-    calls(&s, "pay", "{}");
-    stops(&s, STOP_CALLS);
-    UNTIL(waits(&s));
+    stage_gate(&s);
     w = sweep_start(s.hub, (struct sweep_rules){ .plain_ms = 1 });
     struct command *c = command(CMD_STOP, &x);
     CHECK(sent(&s, c, &x).status == 200);
@@ -135,11 +131,7 @@ TEST(whoever_is_erased_leaves_stubs_without_a_name)
     struct waiting w;
 
     stage_up(&s);
-    say(&s, "pay");
-    UNTIL(s.speaking);
-    calls(&s, "pay", "{}");
-    stops(&s, STOP_CALLS);
-    UNTIL(waits(&s));
+    stage_gate(&s);
     struct command *c = command(CMD_DECIDE, &x);
     c->id = arena_dup(&c->arena, call_gate(the_thread(&s)->fold.calls[0])->id);
     c->may_decide = true;

@@ -335,11 +335,7 @@ TEST(a_payment_that_was_running_when_the_process_died_is_unknown_and_not_run_aga
     struct stage s;
     struct said  x;
     stage_up(&s);
-    say(&s, "hello");
-    UNTIL(s.speaking);
-    calls(&s, "pay", "{}");
-    stops(&s, STOP_CALLS);
-    UNTIL(waits(&s));
+    stage_gate(&s);
     struct command *c = command(CMD_DECIDE, &x);
     c->id = arena_dup(&c->arena, thread_fold(the_thread(&s))->calls[0]->asked->id);
     c->decide.confirmed = true;
@@ -358,11 +354,7 @@ TEST(two_answers_in_one_turn_have_one_winner)
     struct stage s;
     struct said  yes, no;
     stage_up(&s);
-    say(&s, "hello");
-    UNTIL(s.speaking);
-    calls(&s, "pay", "{}");
-    stops(&s, STOP_CALLS);
-    UNTIL(waits(&s));
+    stage_gate(&s);
     struct thread *t = the_thread(&s);
     struct str     id = arena_dup(&s.arena, t->fold.calls[0]->asked->id);
     t->inflight = true;
