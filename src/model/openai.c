@@ -609,6 +609,11 @@ static void event(struct decoder *d, struct str name, struct str data)
         take_usage(d, tree(d, c.usage)); /* after the finish only the counts matter */
 }
 
+static void begin(struct decoder *d)
+{
+    d->u.openai.last_key = -1; /* 0 is the first call's */
+}
+
 static void done(struct decoder *d)
 {
     buf_done(&d->u.openai.ids);
@@ -642,6 +647,7 @@ const struct wire wire_openai = {
     .url = url,
     .key_header = key_header,
     .body = body,
+    .begin = begin,
     .event = event,
     .done = done,
     .error = read_error,

@@ -25,7 +25,7 @@ void decoder_init(struct decoder *d, const struct wire *w, struct arena *scratch
     *d = (struct decoder){ .wire = w, .scratch = scratch };
     blocks_init(&d->blocks, sink);
     trouble_init(&d->trouble);
-    if (w == &wire_openai) d->u.openai.last_key = -1;
+    if (w->begin) w->begin(d);
 }
 
 void decoder_done(struct decoder *d)

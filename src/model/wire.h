@@ -61,6 +61,7 @@ struct wire {
     void (*body)(struct buf *out, const struct model_config *c, const struct model_request *q);
     /* a body of its own once more, less all signatures; may be NULL */
     void (*unsigned_body)(struct buf *out, const struct jv *body);
+    void (*begin)(struct decoder *d); /* state that does not begin with 0; may be NULL */
     void (*event)(struct decoder *d, struct str name, struct str data);
     void (*finish)(struct decoder *d); /* end of body; may be NULL */
     void (*done)(struct decoder *d);   /* frees; may be NULL */
