@@ -250,10 +250,52 @@ static void events_params(const struct store_list *l, int64_t limit, struct para
     param_int(p, limit);
 }
 
+/* What a node looks for to do next. Some rows may be damaged and passed over, so a few more than
+ * asked for are read. */
+static void work_params(const struct store_list *l, struct str me, struct params *p, int *stmt)
+{
+    param_bytes(p, me);
+    if (l->kind == STORE_DUE) {
+        *stmt = PG_DUE;
+        param_int(p, l->due_ms);
+        param_int(p, l->limit ? (int64_t)l->limit + DAMAGED_MAX : INT64_MAX);
+    } else if (l->kind == STORE_NEXT_DUE) {
+        *stmt = PG_NEXT_DUE;
+        param_int(p, 1 + DAMAGED_MAX);
+    } else {
+        *stmt = PG_UNFINISHED;
+        param_int(p, l->limit ? l->limit : INT64_MAX);
+        param_int(p, l->job.tries);
+    }
+}
+
+static void used_params(const struct store_list *l, struct params *p, int *stmt)
+{
+    *stmt = l->everybody ? PG_ALL_USED : PG_USED;
+    if (!l->everybody) param_bytes(p, l->owner);
+    param_int(p, l->day);
+}
+
+/* What a walk through the store reads: deletions by age, stubs, the ends of chains. */
+static void walk_params(const struct store_list *l, int64_t limit, struct params *p, int *stmt)
+{
+    *stmt = l->kind == STORE_LOGS    ? PG_LOGS
+            : l->kind == STORE_OLD   ? PG_OLD
+            : l->kind == STORE_STUBS ? PG_STUBS
+            : l->kind == STORE_HEADS ? PG_HEADS
+                                     : PG_UNTOLD;
+    if (l->kind == STORE_LOGS || l->kind == STORE_STUBS) param_bytes(p, l->owner);
+    if (l->kind == STORE_STUBS) param_bytes(p, l->search);
+    if (l->kind == STORE_OLD) {
+        param_int(p, l->due_ms);
+        param_int(p, l->day);
+    }
+    param_int(p, limit);
+}
+
 enum err list_params(struct pg *s, struct store_list *l, struct params *p, int *stmt)
 {
     struct row_place from = { INT64_MAX, INT64_MAX };
-    struct str       me = str_c(s->base.node);
     /* one row more than asked for tells whether there is another page */
     int64_t          limit = l->limit ? (int64_t)l->limit + 1 : INT64_MAX;
 
@@ -270,23 +312,8 @@ enum err list_params(struct pg *s, struct store_list *l, struct params *p, int *
         return OK;
     case STORE_APPROVALS: approvals_params(l, from, limit, p, stmt); return OK;
     case STORE_DUE:
-        *stmt = PG_DUE;
-        param_bytes(p, me);
-        param_int(p, l->due_ms);
-        /* some may be damaged and passed over */
-        param_int(p, l->limit ? (int64_t)l->limit + DAMAGED_MAX : INT64_MAX);
-        return OK;
     case STORE_NEXT_DUE:
-        *stmt = PG_NEXT_DUE;
-        param_bytes(p, me);
-        param_int(p, 1 + DAMAGED_MAX);
-        return OK;
-    case STORE_UNFINISHED:
-        *stmt = PG_UNFINISHED;
-        param_bytes(p, me);
-        param_int(p, l->limit ? l->limit : INT64_MAX);
-        param_int(p, l->job.tries);
-        return OK;
+    case STORE_UNFINISHED: work_params(l, str_c(s->base.node), p, stmt); return OK;
     case STORE_TOOLS:
         *stmt = PG_TOOLS;
         param_int(p, limit);
@@ -302,16 +329,7 @@ enum err list_params(struct pg *s, struct store_list *l, struct params *p, int *
         param_bytes(p, l->id);
         param_int(p, limit);
         return OK;
-    case STORE_USED:
-        if (l->everybody) {
-            *stmt = PG_ALL_USED;
-            param_int(p, l->day);
-            return OK;
-        }
-        *stmt = PG_USED;
-        param_bytes(p, l->owner);
-        param_int(p, l->day);
-        return OK;
+    case STORE_USED: used_params(l, p, stmt); return OK;
     case STORE_NODES: *stmt = PG_NODES; return OK;
     case STORE_STOCK: stock_params(l, from, limit, p, stmt); return OK;
     case STORE_EVENTS:
@@ -322,27 +340,10 @@ enum err list_params(struct pg *s, struct store_list *l, struct params *p, int *
     case STORE_WAITING: *stmt = PG_WAITING; return OK;
     case STORE_LAST: *stmt = PG_LAST; return OK;
     case STORE_LOGS:
-        *stmt = PG_LOGS;
-        param_bytes(p, l->owner);
-        param_int(p, limit);
-        return OK;
     case STORE_OLD:
-        *stmt = PG_OLD;
-        param_int(p, l->due_ms);
-        param_int(p, l->day);
-        param_int(p, limit);
-        return OK;
     case STORE_STUBS:
-        *stmt = PG_STUBS;
-        param_bytes(p, l->owner);
-        param_bytes(p, l->search);
-        param_int(p, limit);
-        return OK;
     case STORE_HEADS:
-    case STORE_UNTOLD:
-        *stmt = l->kind == STORE_HEADS ? PG_HEADS : PG_UNTOLD;
-        param_int(p, limit);
-        return OK;
+    case STORE_UNTOLD: walk_params(l, limit, p, stmt); return OK;
     }
     must(!"list kind");
     return ERR_UNSUPPORTED;
