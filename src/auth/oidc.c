@@ -95,7 +95,7 @@ static const char *answer_of(struct transfer *t, CURLcode code, struct arena *a,
     return NULL;
 }
 
-/* --- discovery ---------------------------------------------------------------------------------- */
+/* --- discovery -------------------------------------------------------------------------------- */
 
 static struct str address_at(const struct jv *doc, const char *key)
 {
@@ -165,7 +165,7 @@ static void on_timer(struct loop_timer *t)
     discover(LIST_ITEM(t, struct oidc, timer));
 }
 
-/* --- life ---------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct oidc *oidc_new(struct loop *l, const struct oidc_setup *s)
 {
@@ -218,7 +218,7 @@ void oidc_free(struct oidc *o, void (*done)(void *ctx), void *ctx)
     jwks_free(o->keys, keys_gone, o);
 }
 
-/* --- the browser's way there ---------------------------------------------------------------------- */
+/* --- the browser's way there ------------------------------------------------------------------ */
 
 struct str oidc_address(const struct oidc *o, struct arena *a, const struct oidc_attempt *t,
                         struct str redirect_uri)
@@ -245,7 +245,7 @@ struct str oidc_address(const struct oidc *o, struct arena *a, const struct oidc
     return url;
 }
 
-/* --- a code for a principal ------------------------------------------------------------------------ */
+/* --- a code for a principal ------------------------------------------------------------------- */
 
 struct str oidc_proof(const struct oidc *o, struct arena *a)
 {

@@ -4,10 +4,10 @@
  *     code ──> oidc_exchange() ──> the provider's token endpoint ──> id token ──> principal
  *
  * What the provider's addresses are is read from its discovery document, at the start and every
- * hour, as its keys are (jwks.h); until that is there nobody can sign in this way. Its `issuer` must
- * be the configured one, and its addresses https (or loopback): whoever could change them on their
- * way could be anybody. The id token is checked as any other (jwt.h), for our client, and must carry
- * the nonce that this sign-in began with.
+ * hour, as its keys are (jwks.h); until that is there nobody can sign in this way. Its `issuer`
+ * must be the configured one, and its addresses https (or loopback): whoever could change them on
+ * their way could be anybody. The id token is checked as any other (jwt.h), for our client, and
+ * must carry the nonce that this sign-in began with.
  *
  * Nothing is kept here between the two steps: state, nonce and verifier are the caller's, who keeps
  * them where only that browser has them (door/login.c).

@@ -59,7 +59,7 @@ size_t sessions_count(const struct sessions *s)
     return s->by_key.count;
 }
 
-/* --- ids and keys ------------------------------------------------------------------------------- */
+/* --- ids and keys ----------------------------------------------------------------------------- */
 
 static bool hex_digest(struct str text, char hex[2 * DIGEST_LEN + 1])
 {
@@ -100,7 +100,7 @@ static bool spell(struct str name, char id[SESSION_ID_LEN + 1])
     return true;
 }
 
-/* --- rows --------------------------------------------------------------------------------------- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 static struct str body_of(const struct principal *p, int64_t told_s, struct arena *mem)
 {
@@ -175,7 +175,7 @@ enum err sessions_row(const struct sessions *s, struct str key, struct arena *me
     return row->key.ptr && row->body.ptr ? OK : ERR_NOMEM;
 }
 
-/* --- what was read ------------------------------------------------------------------------------ */
+/* --- what was read ---------------------------------------------------------------------------- */
 
 /* A store that was slow to answer must not have its answer thrown away: half of the time is left in
  * any case. */
@@ -255,7 +255,7 @@ enum err sessions_none(struct sessions *s, struct str key, uint64_t asked_ms, ui
     return OK;
 }
 
-/* --- using --------------------------------------------------------------------------------------- */
+/* --- using ------------------------------------------------------------------------------------ */
 
 /* Behind the last one: it was used just now. */
 static void touch(struct sessions *s, struct session *x, int64_t now_s, struct session_seen *out)

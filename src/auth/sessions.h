@@ -1,5 +1,5 @@
-/* sessions.h -- browsers that have proved who they are: a random id in a cookie, a row in the store,
- * and here what was read of it a moment ago.
+/* sessions.h -- browsers that have proved who they are: a random id in a cookie, a row in the
+ * store, and here what was read of it a moment ago.
  *
  * Why not a signed token in the cookie: an id can be taken back (sign out works), tells nothing to
  * who reads it, and there is no key to keep. Because the rest is a row, every node knows it and a

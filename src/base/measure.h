@@ -3,8 +3,8 @@
  *     measure_head(out, "parley_tool_seconds", "histogram", "How long calls took");
  *     for each tool: measure_seconds_write(out, "parley_tool_seconds", "tool", name, &seconds);
  *
- * A family's lines stand together, its head once before them. Names are ours; values of labels may be
- * anybody's and are escaped. Nothing here allocates but the text that is written.
+ * A family's lines stand together, its head once before them. Names are ours; values of labels may
+ * be anybody's and are escaped. Nothing here allocates but the text that is written.
  */
 #ifndef PARLEY_MEASURE_H
 #define PARLEY_MEASURE_H

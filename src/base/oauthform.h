@@ -1,5 +1,5 @@
-/* oauthform.h -- what every OAuth 2 client writes: form fields, the PKCE challenge, and which addresses
- * it may be sent to.
+/* oauthform.h -- what every OAuth 2 client writes: form fields, the PKCE challenge, and which
+ * addresses it may be sent to.
  */
 #ifndef PARLEY_OAUTHFORM_H
 #define PARLEY_OAUTHFORM_H

@@ -1,8 +1,8 @@
 /* seal.h -- small secrets that lie where others may read them: AES-256-GCM under one key.
  *
  * What is sealed is bound to a name (`of`): the same bytes under another name do not open, so a row
- * that was copied into another place is found out. Each sealing has its own random nonce. The result
- * is base64: nonce (12 bytes), ciphertext, tag (16 bytes).
+ * that was copied into another place is found out. Each sealing has its own random nonce. The
+ * result is base64: nonce (12 bytes), ciphertext, tag (16 bytes).
  */
 #ifndef PARLEY_SEAL_H
 #define PARLEY_SEAL_H

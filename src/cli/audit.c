@@ -1,4 +1,5 @@
-/* audit.c -- `parley audit verify|export|show`: the record, without a server, also while one runs. */
+/* audit.c -- `parley audit verify|export|show`: the record, without a server, also while one
+ * runs. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>

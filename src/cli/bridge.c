@@ -2,11 +2,12 @@
  *
  *     a line of stdin ──> POST /mcp of a server ──> its answer, JSON or events ──> lines of stdout
  *
- * The server is the one at --url, or the one that the configuration would start; when nobody listens
- * there it is started, as a process of its own that ends with us, so that the page and its links
- * work. What HTTP has and stdio has not is this program's business: headers are made from the
- * messages, a legacy session is opened, kept and opened again after a restart, its stream of notices
- * is read, a stream that broke goes on, and taking a modern request back is closing its response.
+ * The server is the one at --url, or the one that the configuration would start; when nobody
+ * listens there it is started, as a process of its own that ends with us, so that the page and its
+ * links work. What HTTP has and stdio has not is this program's business: headers are made from the
+ * messages, a legacy session is opened, kept and opened again after a restart, its stream of
+ * notices is read, a stream that broke goes on, and taking a modern request back is closing its
+ * response.
  *
  * stdout has MCP only. A request that cannot be brought to the server is answered with an error, so
  * that nobody waits for it.
@@ -311,7 +312,7 @@ static void on_done(struct curl_job *job, CURLcode code)
     maybe_over(b);
 }
 
-/* --- requests ------------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static void header(struct call *c, const char *name, struct str value)
 {
@@ -407,7 +408,7 @@ static void start(struct call *c)
     curl_start(&b->pool, &c->job);
 }
 
-/* --- messages of the client --------------------------------------------------------------------------- */
+/* --- messages of the client ------------------------------------------------------------------- */
 
 /* Over HTTP a modern request is taken back by closing its response. */
 static bool is_cancelled(struct bridge *b, const struct mcprpc *m)
@@ -483,7 +484,7 @@ static void read_more(struct bridge *b)
     uv_fs_read(&b->loop.uv, &b->reading, STDIN_FILENO, &room, 1, -1, on_read);
 }
 
-/* --- the server ------------------------------------------------------------------------------------------ */
+/* --- the server ------------------------------------------------------------------------------- */
 
 static bool listens(const char *url)
 {
@@ -569,7 +570,7 @@ static struct str base_of(struct bridge *b, const struct cli_line *line)
     return there ? at : serve(b, line);
 }
 
-/* --- the command ------------------------------------------------------------------------------------------- */
+/* --- the command ------------------------------------------------------------------------------ */
 
 static void stop(struct bridge *b)
 {

@@ -6,8 +6,8 @@
 #include "cli/assembly.h"
 #include "cli/cli.h"
 
-/* What exec tools lack here, also where they go on without it: by the machine, or by the limits that
- * this very process was started with (a unit file, a container). */
+/* What exec tools lack here, also where they go on without it: by the machine, or by the limits
+ * that this very process was started with (a unit file, a container). */
 static void say_lacks(const struct buf *lacks)
 {
     struct str rest = buf_view(lacks), line;

@@ -1,7 +1,7 @@
 /* config_approvals.c -- who is asked, what a yes may be worth, what may be changed before it.
  *
- * As with a tool's policy: what is not fully understood is refused, so that a typing error can never
- * let somebody decide who may not, or make a grant wider than it was meant.
+ * As with a tool's policy: what is not fully understood is refused, so that a typing error can
+ * never let somebody decide who may not, or make a grant wider than it was meant.
  */
 #include "config/config_private.h"
 #include "run/effect.h"

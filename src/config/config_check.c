@@ -1,4 +1,5 @@
-/* config_check.c -- the file against the table of keys: unknown ones with a guess, types, ranges. */
+/* config_check.c -- the file against the table of keys: unknown ones with a guess, types,
+ * ranges. */
 #include "base/utf8.h"
 #include "config/config_rows.h"
 

@@ -1,9 +1,9 @@
 /* config_identity.c -- who may use what, and what tools are told of them: "roles", "claims" and
  * "identity" of tools, MCP servers and pages.
  *
- * A configuration's own roles are those that something asks for; the claims that are kept of a token
- * are those that a tool or a template names. Both lists are gathered here: nothing else of a token
- * is ever written down.
+ * A configuration's own roles are those that something asks for; the claims that are kept of a
+ * token are those that a tool or a template names. Both lists are gathered here: nothing else of a
+ * token is ever written down.
  */
 #include "base/utf8.h"
 #include "config/config_private.h"

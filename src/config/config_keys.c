@@ -2,8 +2,8 @@
  *
  * A row says path, kind, default, range or words, and one line of help. From the
  * rows come: unknown keys with a guess, wrong types and ranges (config_check.c), the defaults and
- * the storing of simple keys (config_values.c). To add a key, add a row; when it is a simple one and has
- * a place in struct config, nothing else is needed but a line in docs/configuration.md,
+ * the storing of simple keys (config_values.c). To add a key, add a row; when it is a simple one
+ * and has a place in struct config, nothing else is needed but a line in docs/configuration.md,
  * which a test asks for.
  *
  * '*' in a path is any name ("tools.*.timeout"), "[]" each item of a list. "model" as an

@@ -1,5 +1,5 @@
-/* config_openai.c -- the doors for clients of OpenAI's shapes: other names of models, and what may be
- * said there. */
+/* config_openai.c -- the doors for clients of OpenAI's shapes: other names of models, and what may
+ * be said there. */
 #include "config/config_private.h"
 
 static bool is_page(const struct config *c, struct str name)

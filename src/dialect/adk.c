@@ -1,11 +1,11 @@
 /* adk.c -- the events of ADK's API server (/run_sse, /run, a session's events).
  *
- * An event is whole: the model's step is one, with its words, thoughts and calls; an outcome is one; a
- * question is a call of adk_request_confirmation, with the original call named in
- * actions.requestedToolConfirmations. While the model speaks its words are told as `partial` events,
- * and once more, whole, when the step is over; a reader that wants only what is settled gets no
- * partial ones. Nothing is told at the end of a run or at a question: the stream ends. In a session's
- * events (STREAM_THREAD) the person's words are events of author "user".
+ * An event is whole: the model's step is one, with its words, thoughts and calls; an outcome is
+ * one; a question is a call of adk_request_confirmation, with the original call named in
+ * actions.requestedToolConfirmations. While the model speaks its words are told as `partial`
+ * events, and once more, whole, when the step is over; a reader that wants only what is settled
+ * gets no partial ones. Nothing is told at the end of a run or at a question: the stream ends. In a
+ * session's events (STREAM_THREAD) the person's words are events of author "user".
  *
  * A call that the page runs is a long running one. One that a person must allow first is announced
  * when it is proposed, and once more as long running when it may run.
@@ -37,7 +37,7 @@ static void open_stream(struct encoder *e, const struct thread *t)
     (void)t;
 }
 
-/* --- the frame of an event ---------------------------------------------------------------------- */
+/* --- the frame of an event -------------------------------------------------------------------- */
 
 static void begin_content(struct jsonw *w, const char *role)
 {
@@ -118,7 +118,7 @@ static void write_long(struct jsonw *w, struct str id)
     jw_end_arr(w);
 }
 
-/* --- the step being spoken ---------------------------------------------------------------------- */
+/* --- the step being spoken -------------------------------------------------------------------- */
 
 static void begin_step(struct encoder *e, const struct part *first)
 {
@@ -149,7 +149,7 @@ static size_t bytes(struct encoder *e, const struct part *p, struct str b, bool 
     return b.len;
 }
 
-/* --- facts -------------------------------------------------------------------------------------- */
+/* --- facts ------------------------------------------------------------------------------------ */
 
 static bool is_shown(const struct part *p)
 {
@@ -409,7 +409,7 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
     at_gate(e, fold, fold_run_at(fold, f->seq), f);
 }
 
-/* --- the head ----------------------------------------------------------------------------------- */
+/* --- the head --------------------------------------------------------------------------------- */
 
 /* An answer that moved nothing: no stream may hang on a person. */
 static void head(struct encoder *e, const struct thread *t)

@@ -8,8 +8,8 @@
  *   the end    RUN_FINISHED (success, interrupt, cancelled) or RUN_ERROR, once
  *
  * Where two events stand at one place the first carries the place before it: a reader cut between
- * them is told too much and not too little. (Stock clients come back by their runId, and are given a
- * snapshot first.)
+ * them is told too much and not too little. (Stock clients come back by their runId, and are given
+ * a snapshot first.)
  */
 #include "dialect/agui.h"
 
@@ -55,7 +55,7 @@ static void open_stream(struct encoder *e, const struct thread *t)
     (void)t;
 }
 
-/* --- names and values --------------------------------------------------------------------------- */
+/* --- names and values ------------------------------------------------------------------------- */
 
 struct str agui_id(char out[AGUI_ID_MAX], const char *prefix, struct str of, unsigned n)
 {
@@ -102,7 +102,7 @@ void agui_content(struct jsonw *w, const char *key, const struct call *c)
     buf_done(&text);
 }
 
-/* --- the step being spoken ---------------------------------------------------------------------- */
+/* --- the step being spoken -------------------------------------------------------------------- */
 
 /* An event that stands at the place with one more behind it. */
 static bool begin_before(struct encoder *e, struct jsonw *w, const char *type)
@@ -271,7 +271,7 @@ static void part_end(struct encoder *e, const struct part *p)
     }
 }
 
-/* --- facts -------------------------------------------------------------------------------------- */
+/* --- facts ------------------------------------------------------------------------------------ */
 
 static struct agui_ending ending_at(const struct encoder *e, const struct thread *t,
                                     const struct run *r, uint64_t seq)
@@ -487,7 +487,7 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
     if (c) at_gate(e, t, r, f);
 }
 
-/* --- the head ----------------------------------------------------------------------------------- */
+/* --- the head --------------------------------------------------------------------------------- */
 
 static void status(struct encoder *e, const struct thread *t)
 {
@@ -552,8 +552,8 @@ static void head(struct encoder *e, const struct thread *t)
     if (e->seq == thread_committed(t)) end_at_gate(e, t, r);
 }
 
-/* Words that were told cannot be taken back without a snapshot, which is the door's: the client comes
- * back with its runId and is given one. */
+/* Words that were told cannot be taken back without a snapshot, which is the door's: the client
+ * comes back with its runId and is given one. */
 static void failed(struct encoder *e, const char *message, const char *code)
 {
     struct jsonw w;

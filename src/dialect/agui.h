@@ -1,9 +1,10 @@
-/* agui.h -- AG-UI: what its door and its dialect (agui.c) write alike, and a thread as its messages.
+/* agui.h -- AG-UI: what its door and its dialect (agui.c) write alike, and a thread as its
+ * messages.
  *
  * A client posts and is told one segment: RUN_STARTED, what happened, exactly one terminal event.
- * Its runId names the segment; a run of ours spans as many of them as it has gates. The encoder tells
- * what the log says; what stands before it (RUN_STARTED, a snapshot, answers that came too late)
- * depends on the request and is written by the door, with these. Events are whole server-sent
+ * Its runId names the segment; a run of ours spans as many of them as it has gates. The encoder
+ * tells what the log says; what stands before it (RUN_STARTED, a snapshot, answers that came too
+ * late) depends on the request and is written by the door, with these. Events are whole server-sent
  * events, appended to a buffer.
  *
  * Ids are made from the log, so that every replay has the same: msg-RUN-N and think-RUN-N for the
@@ -16,8 +17,8 @@
 #include "base/map.h"
 #include "run/thread.h"
 
-/* What the client calls things. `older`: it came before protocol version 1.0 and dies of members and
- * outcomes it does not know. */
+/* What the client calls things. `older`: it came before protocol version 1.0 and dies of members
+ * and outcomes it does not know. */
 struct agui_names {
     struct str thread, segment;
     bool       older;
@@ -32,8 +33,8 @@ void agui_finished(struct buf *out, const struct agui_names *n, const struct thr
 /* A question was decided by somebody else meanwhile; `yours`: what this client wanted. */
 void agui_resolved(struct buf *out, const struct fact *verdict, const char *yours);
 
-/* MESSAGES_SNAPSHOT: the log's messages up to fact `seq`, and behind the message they followed those
- * of `theirs` (a request's list) that the log knows nothing of. ERR_NOMEM. */
+/* MESSAGES_SNAPSHOT: the log's messages up to fact `seq`, and behind the message they followed
+ * those of `theirs` (a request's list) that the log knows nothing of. ERR_NOMEM. */
 MUST_CHECK enum err agui_snapshot(struct buf *out, const struct thread *t, uint64_t seq,
                                   const struct jv *theirs);
 
@@ -47,7 +48,7 @@ MUST_CHECK enum err agui_ids_init(struct agui_ids *k, const struct fold *f); /* 
 void                agui_ids_done(struct agui_ids *k);
 bool                agui_knows(const struct agui_ids *k, struct str id);
 
-/* --- shared by the files of this dialect ------------------------------------------------------- */
+/* --- shared by the files of this dialect ------------------------------------------------------ */
 
 /* "msg-run_1-2" */
 #define AGUI_ID_MAX 160

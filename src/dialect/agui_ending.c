@@ -1,5 +1,5 @@
-/* agui_ending.c -- how a segment of AG-UI ends: finished, interrupted by questions, cancelled, failed;
- * and the events that the door writes itself. */
+/* agui_ending.c -- how a segment of AG-UI ends: finished, interrupted by questions, cancelled,
+ * failed; and the events that the door writes itself. */
 #include "base/clock.h"
 #include "dialect/agui.h"
 #include "dialect/payload.h"
@@ -14,8 +14,8 @@ static void write_time(struct jsonw *w, const char *key, int64_t ms)
 
 #define APPROVED "\"approved\":{\"type\":\"boolean\"},\"reason\":{\"type\":\"string\"}"
 
-/* A tool that lets people change its arguments takes them, too: all of them, not only those that may
- * differ. */
+/* A tool that lets people change its arguments takes them, too: all of them, not only those that
+ * may differ. */
 static void write_response_schema(struct jsonw *w, const struct fact *asked)
 {
     struct str decision =
@@ -212,7 +212,7 @@ void agui_write_ending(struct jsonw *w, const struct agui_ending *x, bool open)
     else write_failed(w, x);
 }
 
-/* --- for the door ------------------------------------------------------------------------------- */
+/* --- for the door ----------------------------------------------------------------------------- */
 
 void agui_write_verdict(struct jsonw *w, const struct fact *f, const char *yours)
 {

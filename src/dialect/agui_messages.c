@@ -8,7 +8,7 @@
 #include "dialect/agui.h"
 #include "run/history.h"
 
-/* --- what we made ------------------------------------------------------------------------------- */
+/* --- what we made ----------------------------------------------------------------------------- */
 
 enum err agui_ids_init(struct agui_ids *k, const struct fold *f)
 {
@@ -53,7 +53,7 @@ bool agui_knows(const struct agui_ids *k, struct str id)
     return map_get(&k->messages, id) != NULL;
 }
 
-/* --- what only they know ------------------------------------------------------------------------ */
+/* --- what only they know ---------------------------------------------------------------------- */
 
 /* Of the client's list; those behind the same message of ours are linked, in their order. */
 struct theirs {
@@ -103,7 +103,7 @@ static void end_message(struct snapshot *s)
     put_theirs(s);
 }
 
-/* --- from the log ------------------------------------------------------------------------------- */
+/* --- from the log ----------------------------------------------------------------------------- */
 
 static const char *kind_of(struct str type)
 {
@@ -242,7 +242,7 @@ static void write_all(struct snapshot *s, const struct fact *const *v, size_t n)
     for (size_t i = 0; i < n && v[i]->seq <= s->seq; i++) write_fact(s, v[i]);
 }
 
-/* --- both --------------------------------------------------------------------------------------- */
+/* --- both ------------------------------------------------------------------------------------- */
 
 static bool is_theirs(const struct snapshot *s, const struct jv *m)
 {

@@ -23,7 +23,7 @@ static bool is_null(const struct jv *v)
     return !v || v->type == JSON_NULL;
 }
 
-/* --- the body ----------------------------------------------------------------------------------- */
+/* --- the body --------------------------------------------------------------------------------- */
 
 static bool is_visible(struct str s)
 {
@@ -215,7 +215,7 @@ bool agui_stop(struct command *c, struct str body, struct agui_request *q, struc
     return !q->run.len || name_request(q, why);
 }
 
-/* --- words -------------------------------------------------------------------------------------- */
+/* --- words ------------------------------------------------------------------------------------ */
 
 static bool put_file(struct jsonw *w, const struct jv *source)
 {
@@ -379,7 +379,7 @@ static bool read_edit(struct command *c, const struct fold *f, const struct jv *
     return true;
 }
 
-/* --- answers ------------------------------------------------------------------------------------ */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static bool is_offered(const struct call *c)
 {
@@ -495,8 +495,8 @@ static const char *wanted(const struct agui_answer *x)
     return x->cancelled ? "cancelled" : x->confirmed ? "approved" : "denied";
 }
 
-/* Decided by somebody else: the log wins, and it is no error, because the client keeps an id pending
- * until a run succeeds. */
+/* Decided by somebody else: the log wins, and it is no error, because the client keeps an id
+ * pending until a run succeeds. */
 static bool was_decided(const struct agui_answer *x, const struct fact *verdict,
                         struct agui_plan *p)
 {
@@ -570,7 +570,7 @@ static void read_answers(struct command *c, const struct fold *f, const struct a
     p->wish = p->answer_count ? AGUI_ANSWER : AGUI_ATTACH;
 }
 
-/* --- what it comes to --------------------------------------------------------------------------- */
+/* --- what it comes to ------------------------------------------------------------------------- */
 
 static bool is_segment_fact(const struct fact *x, const struct agui_request *q)
 {

@@ -70,8 +70,8 @@ struct stream_start {
     struct str       leaves;
 };
 
-/* Kinds of facts of which no wire form tells: `UNTOLD_FACTS: return;`. A new kind goes here, or gets
- * a case in every dialect: the compiler asks for it. */
+/* Kinds of facts of which no wire form tells: `UNTOLD_FACTS: return;`. A new kind goes here, or
+ * gets a case in every dialect: the compiler asks for it. */
 #define UNTOLD_FACTS     \
     case FACT_CREATED:   \
     case FACT_RESULT:    \
@@ -183,7 +183,8 @@ void encoder_start(struct encoder *e, const struct dialect *d, const struct carr
  * nothing else may be put between. Reports at the head that do not fit are left out. */
 enum encoded encode_into(struct encoder *e, const struct thread *t, struct buf *out, size_t room);
 /* The last words of a stream that does not end by itself: its thread is gone, or (`restart`) the
- * server goes away, or (e->stuck, too) its store has. ENCODED_END, ENCODED_FAILED; ENCODED_CUT: encode_into() gives the rest. */
+ * server goes away, or (e->stuck, too) its store has. ENCODED_END, ENCODED_FAILED; ENCODED_CUT:
+ * encode_into() gives the rest. */
 enum encoded encode_last(struct encoder *e, struct buf *out, size_t room, bool restart);
 /* Of both: for the dialect's restart(). */
 const char  *encoder_farewell(const struct encoder *e);

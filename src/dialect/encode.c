@@ -2,8 +2,8 @@
  *
  * An item (one fact, one slice of a step, the news at the head) is encoded into one scratch buffer
  * and sent as far as the room goes. What is left of it is kept (held.h). Where there is no room to
- * keep it, the encoder goes back to where it stood and encodes the same item again in the next call;
- * for that the horizon stays where it was, so that facts which came meanwhile change nothing.
+ * keep it, the encoder goes back to where it stood and encodes the same item again in the next
+ * call; for that the horizon stays where it was, so that facts which came meanwhile change nothing.
  * Loop thread only: there is one scratch.
  */
 #include "base/utf8.h"

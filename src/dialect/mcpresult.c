@@ -39,7 +39,7 @@ bool mcp_is_unclaimed(const struct call *c)
     return (c->asked || c->settled) && !(c->handed && c->handed->seq > last->seq);
 }
 
-/* --- texts ------------------------------------------------------------------------------------- */
+/* --- texts ------------------------------------------------------------------------------------ */
 
 void mcp_link(struct buf *out, const struct call *c, const struct mcp_shape *s)
 {
@@ -76,7 +76,7 @@ static void text_content(struct jsonw *w, struct str text, size_t max)
     jw_end_arr(w);
 }
 
-/* --- what was done ------------------------------------------------------------------------------ */
+/* --- what was done ---------------------------------------------------------------------------- */
 
 static bool is_item(const struct jv *v)
 {
@@ -242,7 +242,7 @@ void mcp_outcome(struct jsonw *w, const struct call *c, const struct mcp_shape *
     write_meta(w, c, s, outcome_word(c));
 }
 
-/* --- waiting --------------------------------------------------------------------------------------- */
+/* --- waiting ---------------------------------------------------------------------------------- */
 
 static struct str question_of(const struct call *c)
 {
@@ -289,7 +289,7 @@ void mcp_sentence(struct jsonw *w, struct str sentence, bool is_error, const str
     write_meta(w, NULL, s, is_error ? "failed" : "done");
 }
 
-/* --- asking the client's person --------------------------------------------------------------------- */
+/* --- asking the client's person --------------------------------------------------------------- */
 
 bool mcp_fits_form(const struct call *c)
 {
@@ -368,7 +368,7 @@ void mcp_inputs(struct jsonw *w, const struct call *c, enum mcp_ask ask, const s
     jw_end_obj(w);
 }
 
-/* --- as a task --------------------------------------------------------------------------------------- */
+/* --- as a task -------------------------------------------------------------------------------- */
 
 static void write_time(struct jsonw *w, const char *key, int64_t ms)
 {

@@ -50,7 +50,8 @@ void mcp_link(struct buf *out, const struct call *c, const struct mcp_shape *s);
 enum mcp_ask { MCP_ASK_NOT, MCP_ASK_FORM, MCP_ASK_URL };
 /* May all of the arguments be shown in a form? What is not shown cannot be approved. */
 bool mcp_fits_form(const struct call *c);
-/* The params of elicitation/create, as an object. `version`: of a legacy client; STR_NONE: modern. */
+/* The params of elicitation/create, as an object. `version`: of a legacy client; STR_NONE:
+ * modern. */
 void mcp_elicit(struct jsonw *w, const struct call *c, enum mcp_ask ask, struct str version,
                 const struct mcp_shape *s);
 /* The members of a task: taskId, status, statusMessage, times, ttlMs, pollIntervalMs; and with

@@ -203,7 +203,7 @@ struct str mcprpc_client(struct arena *a, const struct jv *info)
     return s;
 }
 
-/* --- writing ------------------------------------------------------------------------------------ */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 void mcprpc_result(struct jsonw *w, struct str id)
 {

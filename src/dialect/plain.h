@@ -1,6 +1,6 @@
-/* plain.h -- what the two doors of plain typed events have in common: their memory, which facts they
- * tell, where a stream of one run stops for a person, and the news of running tools. How each is
- * worded is the dialect's own (typed.c, toolcalls.c).
+/* plain.h -- what the two doors of plain typed events have in common: their memory, which facts
+ * they tell, where a stream of one run stops for a person, and the news of running tools. How each
+ * is worded is the dialect's own (typed.c, toolcalls.c).
  *
  * Places are the same on both: a client of the one may come back on the other's event stream.
  */

@@ -24,8 +24,8 @@ struct chat_request {
     /* where the person is: counts when the configuration has such a page */
     struct str page;
 };
-/* The body of the typed and the tool-calling door: a CMD_MESSAGE, CMD_ACTION or CMD_DECIDE. The words
- * of the documents' own clients are taken too: conversation_id, interaction_type with
+/* The body of the typed and the tool-calling door: a CMD_MESSAGE, CMD_ACTION or CMD_DECIDE. The
+ * words of the documents' own clients are taken too: conversation_id, interaction_type with
  * action_metadata, context.current_page; and, where the door has `sessions`, sessionId. */
 MUST_CHECK bool request_chat(struct command *c, struct str body, bool sessions,
                              struct chat_request *out, struct refusal *why);

@@ -6,7 +6,7 @@
 #include "base/id.h"
 #include "dialect/payload.h"
 
-/* --- what the door keeps ------------------------------------------------------------------------- */
+/* --- what the door keeps ---------------------------------------------------------------------- */
 
 static struct str raw_at(const struct jv *v, const char *key)
 {
@@ -34,7 +34,7 @@ void response_data(struct arena *a, const struct fact *response, struct response
                                    .tell = jv_get(v, "tell") };
 }
 
-/* --- items ---------------------------------------------------------------------------------------- */
+/* --- items ------------------------------------------------------------------------------------ */
 
 struct walk {
     const struct fold *f;
@@ -120,7 +120,7 @@ struct str item_id(char out[ITEM_ID_MAX], const char *prefix, struct str respons
     return str_n(out, (size_t)n < ITEM_ID_MAX ? (size_t)n : ITEM_ID_MAX - 1);
 }
 
-/* --- one item -------------------------------------------------------------------------------------- */
+/* --- one item --------------------------------------------------------------------------------- */
 
 static bool known(const struct fact *f, uint64_t seq)
 {
@@ -281,7 +281,7 @@ void item_write(struct jsonw *w, struct str response, const struct response_item
     jw_end_obj(w);
 }
 
-/* --- the response ------------------------------------------------------------------------------------ */
+/* --- the response ----------------------------------------------------------------------------- */
 
 const char *response_status(const struct fold *f, const struct fact *response, uint64_t end)
 {

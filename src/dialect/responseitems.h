@@ -1,9 +1,10 @@
-/* responseitems.h -- the object that a response is, and its items, as OpenAI's Responses have them: made
- * from the log alone, so that what is fetched is what was streamed.
+/* responseitems.h -- the object that a response is, and its items, as OpenAI's Responses have them:
+ * made from the log alone, so that what is fetched is what was streamed.
  *
- * Items come in the order in which the stream adds them: the calls that were decided elsewhere, then
- * what the facts bring. An item's id is the response's 22 characters and its number, so an id finds
- * its response without a table; a question's id is the confirmation, and a call has its call id.
+ * Items come in the order in which the stream adds them: the calls that were decided elsewhere,
+ * then what the facts bring. An item's id is the response's 22 characters and its number, so an id
+ * finds its response without a table; a question's id is the confirmation, and a call has its call
+ * id.
  */
 #ifndef PARLEY_RESPONSEITEMS_H
 #define PARLEY_RESPONSEITEMS_H

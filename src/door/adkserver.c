@@ -1,7 +1,8 @@
 /* adkserver.c -- the addresses of ADK's API server: /run_sse, /run, /list-apps and sessions.
  *
  * An app is a page, a session is a thread. Whose session it is says the sign-in, not the address:
- * {user} is taken as it comes. Answers and words are an AI SDK turn in other clothes (door/chat.h). */
+ * {user} is taken as it comes. Answers and words are an AI SDK turn in other clothes
+ * (door/chat.h). */
 #include "base/clock.h"
 #include "base/id.h"
 #include "dialect/adk_request.h"
@@ -97,7 +98,7 @@ void door_adk_apps(struct server *s, struct request *q)
     json_reply(q->conn, 200, &b);
 }
 
-/* --- sessions ----------------------------------------------------------------------------------- */
+/* --- sessions --------------------------------------------------------------------------------- */
 
 /* Everything that was told in this conversation. */
 static void write_events(struct jsonw *w, const struct thread *t)

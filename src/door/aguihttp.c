@@ -62,7 +62,7 @@ static struct command *new_command(struct post *p, enum command_kind kind,
     return c;
 }
 
-/* --- answering ---------------------------------------------------------------------------------- */
+/* --- answering -------------------------------------------------------------------------------- */
 
 static struct agui_names names_of(const struct post *p)
 {
@@ -153,7 +153,7 @@ static void stream(struct post *p, struct thread *t, struct str run, uint64_t fr
                  &b);
 }
 
-/* --- a message or a retry ----------------------------------------------------------------------- */
+/* --- a message or a retry --------------------------------------------------------------------- */
 
 static void on_run(struct command *c, const struct receipt *a)
 {
@@ -162,7 +162,8 @@ static void on_run(struct command *c, const struct receipt *a)
     if (a->status >= 400) refuse(p, a);
     else if (a->thread) stream(p, a->thread, a->run, a->seq, a->duplicate);
     command_free(c);
-    /* the request was taken by another process that has this thread: read again what became of it */
+    /* the request was taken by another process that has this thread: read again what became of
+     * it */
     if (elsewhere && !p->reloaded) {
         p->reloaded = true;
         load(p);
@@ -196,7 +197,7 @@ static void submit_run(struct post *p)
     hub_submit(p->ask.app->hub, c);
 }
 
-/* --- answers ------------------------------------------------------------------------------------ */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static void note_refusal(struct post *p, const struct receipt *a)
 {
@@ -273,7 +274,7 @@ static void submit_answers(struct post *p, struct thread *t)
     finish(p);
 }
 
-/* --- what is new? ------------------------------------------------------------------------------- */
+/* --- what is new? ----------------------------------------------------------------------------- */
 
 static void refuse_plan(struct post *p)
 {
@@ -322,7 +323,7 @@ static void load(struct post *p)
     else no_memory(p);
 }
 
-/* --- the doors ---------------------------------------------------------------------------------- */
+/* --- the doors -------------------------------------------------------------------------------- */
 
 static bool decode(struct post *p, struct request *q, struct refusal *why)
 {

@@ -4,7 +4,7 @@
 #include "dialect/agui_request.h"
 #include "door/app.h"
 
-/* --- info and capabilities ---------------------------------------------------------------------- */
+/* --- info and capabilities -------------------------------------------------------------------- */
 
 static bool is_on_page(const struct hub_page *page, const struct tool *t)
 {
@@ -119,7 +119,7 @@ void door_agui_capabilities(struct server *s, struct request *q)
     json_reply_end(q->conn, 200, &b, &w);
 }
 
-/* --- stop --------------------------------------------------------------------------------------- */
+/* --- stop ------------------------------------------------------------------------------------- */
 
 static void not_stopped(struct conn *c, const char *message)
 {

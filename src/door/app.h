@@ -133,7 +133,8 @@ void identify_set_cookie(const struct app *a, struct request *q, struct str id, 
 /* does the browser speak https, as a proxy that is believed says? */
 bool identify_https(const struct app *a, const struct request *q);
 struct str identify_cookie(const struct request *q, const char *name); /* STR_NONE: none */
-/* The request's cookies that may name a session, if they count (another site's do not); how many. */
+/* The request's cookies that may name a session, if they count (another site's do not); how
+ * many. */
 #define SESSION_COOKIES_MAX 8
 size_t identify_sessions(const struct app *a, const struct request *q,
                          struct str ids[SESSION_COOKIES_MAX]);
@@ -151,8 +152,8 @@ void   identify_failed(const struct conn *c, const char *why, struct str path);
 enum session_is session_look(struct app *a, struct str id, struct session_seen *out);
 /* Begins the request anew once that was read; answers 503 if it cannot be. */
 void            session_wait(struct app *a, struct request *q, struct str id);
-/* A session for `p`, told when it is saved, with its cookie in the answer's headers. p NULL: it could
- * not be; c NULL: they left. False: no memory, and it is not told. */
+/* A session for `p`, told when it is saved, with its cookie in the answer's headers. p NULL: it
+ * could not be; c NULL: they left. False: no memory, and it is not told. */
 typedef void (*session_given)(void *ctx, struct conn *c, const struct principal *p);
 bool session_give(struct app *a, struct request *q, const struct principal *p, session_given given,
                   void *ctx);
@@ -225,8 +226,8 @@ struct command *command_for(struct request *q, enum command_kind kind, const cha
 /* --- approvals.c --- */
 /* Do they see everybody's, whatever rules there are? */
 bool approvals_all(const struct app *a, const struct request *q);
-/* The approval of an event as they see it; false: they do not. `at_ms`: by the levels that had begun
- * then; 0: by how it stands. */
+/* The approval of an event as they see it; false: they do not. `at_ms`: by the levels that had
+ * begun then; 0: by how it stands. */
 bool approval_show_event(struct buf *out, const struct app *app, const struct store_row *event,
                          const struct principal *p, bool all, int64_t at_ms);
 
@@ -310,7 +311,8 @@ void                      connect_begin(struct server *s, struct request *q); /*
 void                      connect_hop(struct server *s, struct request *q);
 void                      connect_back(struct server *s, struct request *q);
 void                      connect_end(struct server *s, struct request *q);
-/* Somebody's accounts at all MCP servers, as far as this node has them in memory, and their rows. */
+/* Somebody's accounts at all MCP servers, as far as this node has them in memory, and their
+ * rows. */
 void                      connect_forget(struct app *a, struct str principal);
 /* the header of a 401 or 403 there; `error` NULL: none */
 void                      mcp_challenge(struct request *q, const char *error);

@@ -92,8 +92,8 @@ static int64_t stood_at(const struct store_row *row, const struct jv *body)
 }
 
 /* `all`: they may see everybody's, whatever a rule says. `at_ms`: judged as it stood then; 0: as
- * stood_at() says. Who changed a call before saying yes, or gave the grant it ran by, sees what became
- * of it, though nobody was asked about that one. */
+ * stood_at() says. Who changed a call before saying yes, or gave the grant it ran by, sees what
+ * became of it, though nobody was asked about that one. */
 static struct look_at look_at(struct arena *a, const struct store_row *row,
                               const struct principal *p, bool all, int64_t at_ms)
 {
@@ -300,8 +300,8 @@ void rest_approval(struct server *s, struct request *q)
 
 /* --- deciding --------------------------------------------------------------------------------- */
 
-/* To the thread that has asked, which may be another person's: a vote is taken back there by whoever
- * gave it, whatever concerns them now. */
+/* To the thread that has asked, which may be another person's: a vote is taken back there by
+ * whoever gave it, whatever concerns them now. */
 static void submit(struct server *s, struct request *q, struct command *c,
                    void (*answered)(struct ask *, struct command *, const struct receipt *))
 {

@@ -33,7 +33,7 @@ struct asklink {
     int64_t    until_s, made_ms;
 };
 
-/* --- tokens ------------------------------------------------------------------------------------- */
+/* --- tokens ----------------------------------------------------------------------------------- */
 
 static void put_base64url(struct buf *out, const void *data, size_t len)
 {
@@ -135,7 +135,7 @@ static bool may_answer(const struct app *a, const struct jv *row, struct str own
     return a->approvers_only ? roles_have(v.roles, STR("approver")) : str_eq(person, owner);
 }
 
-/* --- making one ------------------------------------------------------------------------------------ */
+/* --- making one ------------------------------------------------------------------------------- */
 
 static bool read_wish(struct request *q, struct str *person, int64_t *until_s)
 {
@@ -245,7 +245,7 @@ void rest_links(struct server *s, struct request *q)
     listing_send(k);
 }
 
-/* --- the page --------------------------------------------------------------------------------------- */
+/* --- the page --------------------------------------------------------------------------------- */
 
 static void put_html(struct buf *out, struct str s)
 {
@@ -412,7 +412,7 @@ static void on_look(struct store_list *l, enum err e, const struct store_row *ro
     listing_free(k);
 }
 
-/* --- deciding --------------------------------------------------------------------------------------- */
+/* --- deciding --------------------------------------------------------------------------------- */
 
 /* One member of an application/x-www-form-urlencoded body; in `a`. */
 static unsigned count_members(struct str body, const char *name)

@@ -33,8 +33,8 @@ static void on_erased(struct erase *x, enum err e)
     mem_free(k);
 }
 
-/* Their sign-ins (sessions.h), their tokens at MCP servers (tool/mcp/oauth.h), and the links by which
- * others read what they wrote (share.c). False: no memory. */
+/* Their sign-ins (sessions.h), their tokens at MCP servers (tool/mcp/oauth.h), and the links by
+ * which others read what they wrote (share.c). False: no memory. */
 static bool find_rows(struct erasing *k)
 {
     char family[SESSION_FAMILY_LEN + 1];

@@ -68,7 +68,7 @@ void rest_grants(struct server *s, struct request *q)
     listing_send(k);
 }
 
-/* --- taking back --------------------------------------------------------------------------------- */
+/* --- taking back ------------------------------------------------------------------------------ */
 
 static void unknown(struct conn *c)
 {

@@ -1,12 +1,14 @@
-/* login.c -- a browser signs in at the identity provider (auth/oidc.h) and comes back with a session.
+/* login.c -- a browser signs in at the identity provider (auth/oidc.h) and comes back with a
+ * session.
  *
  *     GET /v1/login?to=/t/…      off to the provider
  *     GET /v1/login/callback     back from it, with a code or with an error
  *
  * What must be remembered in between (state, nonce, verifier, where to go) is in a cookie of this
- * browser that scripts cannot read, good for ten minutes and for these two addresses: so it works on
- * every node, and nobody can be signed in as somebody else by a link, because the state in the link
- * must be the one in the cookie. It is SameSite=Lax, since the way back comes from another site.
+ * browser that scripts cannot read, good for ten minutes and for these two addresses: so it works
+ * on every node, and nobody can be signed in as somebody else by a link, because the state in the
+ * link must be the one in the cookie. It is SameSite=Lax, since the way back comes from another
+ * site.
  *
  * Whatever goes wrong leads back to the page, which says so in the person's language; the log says
  * why.

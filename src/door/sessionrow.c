@@ -29,7 +29,7 @@ static void ask_store(const struct app *a, struct store_session *x)
     store_session(hub_setup(a->hub)->store, x);
 }
 
-/* --- a row that nobody waits for ------------------------------------------------------------------ */
+/* --- a row that nobody waits for -------------------------------------------------------------- */
 
 struct errand {
     struct store_session row;
@@ -108,7 +108,7 @@ static void remove_row(struct app *a, struct str key)
     else errand_free(k);
 }
 
-/* --- reading -------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 struct reading {
     struct store_session row;
@@ -224,7 +224,7 @@ void session_wait(struct app *a, struct request *q, struct str id)
     conn_hold(q->conn, &w->hold);
 }
 
-/* --- signing in ----------------------------------------------------------------------------------- */
+/* --- signing in ------------------------------------------------------------------------------- */
 
 struct giving {
     struct ask           ask; /* the waiting alone */
@@ -289,7 +289,7 @@ bool session_give(struct app *a, struct request *q, const struct principal *p, s
     return true;
 }
 
-/* --- signing out ---------------------------------------------------------------------------------- */
+/* --- signing out ------------------------------------------------------------------------------ */
 
 struct ending {
     struct ask    ask; /* the waiting alone */

@@ -5,12 +5,12 @@
  *     DELETE /v1/threads/{T}/share    it leads nowhere from now on
  *     GET    /v1/shared/{token}       what it leads to
  *
- * What is written after the sharing is not part of it. The link is a random word; whoever has it and
- * is let in (`page.share`) reads, and can do nothing else. Two rows of the store's sessions hold it:
- * by the conversation, so that its owner finds the link, and by the word's digest, so that the link
- * finds the conversation. A link is only ever there together with the first: it is written before
- * and removed after the second, so there is none that nobody can take back. A conversation that was
- * deleted and begun anew under the same name is told by the time of its first fact. */
+ * What is written after the sharing is not part of it. The link is a random word; whoever has it
+ * and is let in (`page.share`) reads, and can do nothing else. Two rows of the store's sessions
+ * hold it: by the conversation, so that its owner finds the link, and by the word's digest, so that
+ * the link finds the conversation. A link is only ever there together with the first: it is written
+ * before and removed after the second, so there is none that nobody can take back. A conversation
+ * that was deleted and begun anew under the same name is told by the time of its first fact. */
 #include "base/clock.h"
 #include "base/id.h"
 #include "base/json.h"
@@ -181,7 +181,7 @@ static void name_conversation(struct share *k)
     buf_done(&name);
 }
 
-/* --- the owner's three ---------------------------------------------------------------------------- */
+/* --- the owner's three ------------------------------------------------------------------------ */
 
 static void on_thread(struct ask *found, struct command *c, const struct receipt *a)
 {
@@ -258,7 +258,7 @@ void share_take_back(struct server *s, struct request *q)
     begin(s, q, false, true);
 }
 
-/* --- whoever has the link ----------------------------------------------------------------------- */
+/* --- whoever has the link --------------------------------------------------------------------- */
 
 static void no_link(struct conn *c)
 {

@@ -141,7 +141,7 @@ static bool day_of(struct request *q, int64_t *day)
     return false;
 }
 
-/* --- everybody's ------------------------------------------------------------------------------- */
+/* --- everybody's ------------------------------------------------------------------------------ */
 
 /* Whose sum of `what` it is; STR_NONE: another kind of sum. */
 static struct str person_of(const struct store_row *r, const char *what)

@@ -58,8 +58,8 @@ struct model_tool {
     bool       declared;
 };
 
-/* What the answer must call: MUST: some tool, NAMED: that one. NONE: nothing. A provider that cannot
- * be made to (or not while it thinks) is left to choose. */
+/* What the answer must call: MUST: some tool, NAMED: that one. NONE: nothing. A provider that
+ * cannot be made to (or not while it thinks) is left to choose. */
 enum model_choice { CHOICE_AUTO, CHOICE_NONE, CHOICE_MUST, CHOICE_NAMED };
 
 struct model_request {
@@ -138,8 +138,8 @@ struct model_sink {
     void (*failed)(struct model_sink *s, const struct model_error *e);
 };
 
-/* Hears everything and does nothing: for who wants only some of it. It is copied, and what is wanted
- * is set; the two ends always are. */
+/* Hears everything and does nothing: for who wants only some of it. It is copied, and what is
+ * wanted is set; the two ends always are. */
 extern const struct model_sink model_sink_quiet;
 
 /* --- a model ------------------------------------------------------------------- */

@@ -64,8 +64,8 @@ struct model_config {
 /* A model, or NULL and in *why a sentence about the configuration (static text). */
 struct model *model_remote_new(struct upstream *up, const struct model_config *c, struct str *why);
 
-/* For /metrics, by model: calls that it answers now and that wait for a place, how long answers took,
- * and what failed. */
+/* For /metrics, by model: calls that it answers now and that wait for a place, how long answers
+ * took, and what failed. */
 void model_metrics(struct buf *out);
 
 /* The base URL used when none is given; STR_NONE: no such provider. */

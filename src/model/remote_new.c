@@ -1,4 +1,5 @@
-/* remote_new.c -- making a remote model from its configuration, and what is counted of all of them. */
+/* remote_new.c -- making a remote model from its configuration, and what is counted of all of
+ * them. */
 #include <stddef.h>
 
 #include "base/clock.h"

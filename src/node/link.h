@@ -46,7 +46,8 @@ struct links {
     void *closed_ctx;
 };
 
-/* `key` is copied. `hub` and `self` are set by whoever makes them, before the first link. ERR_NOMEM. */
+/* `key` is copied. `hub` and `self` are set by whoever makes them, before the first link.
+ * ERR_NOMEM. */
 MUST_CHECK enum err links_init(struct links *l, struct loop *loop, struct str key);
 /* Hangs up everywhere; `closed` when the last one is gone, maybe from inside. */
 void                links_close(struct links *l, void (*closed)(void *ctx), void *ctx);

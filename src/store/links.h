@@ -7,8 +7,8 @@
  * The link of a fact is stored beside it; that of the last one is the log's head. Before the first
  * there are 32 zero bytes. Numbers are eight bytes, the most significant first; texts have their
  * length in front of them (base/sha256.h), but for the body, which ends it. The digest stands
- * between, so that a conversation whose words were removed can still prove its order: its stub keeps
- * the digests.
+ * between, so that a conversation whose words were removed can still prove its order: its stub
+ * keeps the digests.
  *
  * What is read while a server works is compared with its checksum (rows.h), which finds what a disk
  * does, at a fifth of the price; the links are for whoever walks the whole store (walk.h).

@@ -288,8 +288,8 @@ void pg_words(const char *conninfo, const char *message, char *out, size_t size)
     " set_config('plan_cache_mode', 'force_generic_plan', false),"                           \
     " set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN"   \
     " ('off', 'local') THEN 'on' ELSE current_setting('synchronous_commit') END, false)"
-/* A connection that is set up, to a database that will do; becomes no node and makes no tables. `at`
- * is zeroed before, and pg_place_done also when this fails. */
+/* A connection that is set up, to a database that will do; becomes no node and makes no tables.
+ * `at` is zeroed before, and pg_place_done also when this fails. */
 MUST_CHECK enum err pg_reach(struct pg_place *at, struct str url, struct arena *a, PGconn **out,
                              struct str *why);
 void                pg_place_done(struct pg_place *at);

@@ -204,7 +204,7 @@ static enum err write_batch(struct move_side *s, const struct move_table *t,
     return e;
 }
 
-/* --- the mark ------------------------------------------------------------------------------------ */
+/* --- the mark --------------------------------------------------------------------------------- */
 
 static enum err nobody_there(struct database *d)
 {
@@ -302,7 +302,7 @@ static enum err finish(struct move_side *s)
                          " DROP TABLE parley_move; COMMIT");
 }
 
-/* --- opening and closing --------------------------------------------------------------------------- */
+/* --- opening and closing ---------------------------------------------------------------------- */
 
 static void close_side(struct move_side *s)
 {

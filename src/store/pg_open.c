@@ -206,7 +206,8 @@ static enum err refuse_twin(const struct pg *s, struct arena *a, struct str *why
                      ERR_EXISTS);
 }
 
-/* Nodes with different keys could not talk to each other, and would find out at the first thread. */
+/* Nodes with different keys could not talk to each other, and would find out at the first
+ * thread. */
 static enum err check_mark(const struct pg *s, PGconn *c, struct str *why)
 {
     const char *p[1] = { s->mark };

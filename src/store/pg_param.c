@@ -1,5 +1,6 @@
-/* pg_param.c -- parameters and results in PostgreSQL's binary form: numbers in network order, arrays
- * as (dimensions, has nulls, type, length, first index) and (length, bytes) of each element. */
+/* pg_param.c -- parameters and results in PostgreSQL's binary form: numbers in network order,
+ * arrays as (dimensions, has nulls, type, length, first index) and (length, bytes) of each
+ * element. */
 #include <string.h>
 
 #include "store/pg.h"

@@ -148,8 +148,8 @@ static const char *const upgrades[PG_SCHEMA] = {
      * Nodes of the version before show them among the others. */
     "ALTER TABLE parley_thread ADD COLUMN source bytea NOT NULL DEFAULT '', ADD COLUMN grp bytea;"
     "CREATE INDEX parley_thread_by_source ON parley_thread(owner, source, updated_ms, id);",
-    /* 5 -> 6. What others are to be told of. Numbers are given before the commit, so a later one may
-     * be seen first; the transaction's own number tells when all before it are decided. */
+    /* 5 -> 6. What others are to be told of. Numbers are given before the commit, so a later one
+     * may be seen first; the transaction's own number tells when all before it are decided. */
     "CREATE TABLE parley_event("
     "  tx bigint NOT NULL, num bigint GENERATED ALWAYS AS IDENTITY, at_ms bigint NOT NULL,"
     "  owner bytea NOT NULL, kind text NOT NULL, id bytea NOT NULL, body bytea NOT NULL,"
@@ -160,13 +160,13 @@ static const char *const upgrades[PG_SCHEMA] = {
     "DROP INDEX parley_approval_due;"
     "CREATE INDEX parley_approval_due ON parley_approval(expires_ms)"
     "  WHERE status IN ('pending', 'offered', 'unknown') AND expires_ms > 0;",
-    /* 7 -> 8. Sums have names of their own; those that were there are tokens of people. Nodes of the
-     * version before go on with the old ones, which are then in no list. */
+    /* 7 -> 8. Sums have names of their own; those that were there are tokens of people. Nodes of
+     * the version before go on with the old ones, which are then in no list. */
     "UPDATE parley_used SET owner = 'tokens/principal/'::bytea || owner;",
-    /* 8 -> 9. Facts carry a link (links.h); what a removed log leaves; what was signed. What is there
-     * is not looked at. `links`: of the facts of the last append, behind each other; the last one is
-     * the head. They are made here and not by the node, because only here it is certain upon what
-     * the append builds. */
+    /* 8 -> 9. Facts carry a link (links.h); what a removed log leaves; what was signed. What is
+     * there is not looked at. `links`: of the facts of the last append, behind each other; the last
+     * one is the head. They are made here and not by the node, because only here it is certain upon
+     * what the append builds. */
     "ALTER TABLE parley_thread ADD COLUMN links bytea;"
     "ALTER TABLE parley_fact ADD COLUMN link bytea;"
     "CREATE FUNCTION parley_head(bytea) RETURNS bytea LANGUAGE sql IMMUTABLE AS"

@@ -153,7 +153,8 @@ static void answer_all(struct lane *l, struct list *jobs, enum err e)
     }
 }
 
-/* Without a lease nothing of ours would pass; it is renewed in a moment. Reading back needs none. */
+/* Without a lease nothing of ours would pass; it is renewed in a moment. Reading back needs
+ * none. */
 static bool waits_for_lease(const struct lane *l, const struct store_job *job)
 {
     return pg_must_wait(l->s) &&

@@ -1,5 +1,5 @@
-/* rows.h -- what lists and logs are made of, in whatever store: checksums of rows, cursors, rows in a
- * request's arena, and logs that were found damaged. */
+/* rows.h -- what lists and logs are made of, in whatever store: checksums of rows, cursors, rows in
+ * a request's arena, and logs that were found damaged. */
 #ifndef PARLEY_ROWS_H
 #define PARLEY_ROWS_H
 

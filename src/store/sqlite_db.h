@@ -116,9 +116,9 @@ bool                db_file_low(const struct db_file *f);
  * the ones we locked. */
 MUST_CHECK enum err db_file_note(struct db_file *f);
 /* ERR_GONE: one of them was removed, another stands in its place, or other bytes were put into it;
- * what is committed now, nobody will find. What could not be looked at is not gone: ERR_NOMEM (memory,
- * descriptors), ERR_IO. `d`: the writer, on its thread. A few calls to the system, and a look into
- * the file when it has changed since the last time. */
+ * what is committed now, nobody will find. What could not be looked at is not gone: ERR_NOMEM
+ * (memory, descriptors), ERR_IO. `d`: the writer, on its thread. A few calls to the system, and a
+ * look into the file when it has changed since the last time. */
 MUST_CHECK enum err db_file_check(struct db_file *f, const struct db *d);
 /* a new name survives power loss only when its folder is synced too */
 void                db_sync_folder_of(const char *path);
@@ -167,7 +167,8 @@ extern const char *const db_write_sql[], *const db_read_sql[];
 #define DB_WRITE_SQL_COUNT 56
 #define DB_READ_SQL_COUNT  28 /* of the fixed ones; the approvals' come after them */
 
-/* One transaction for the whole batch (appends, edits, sessions); afterwards every job has its result. */
+/* One transaction for the whole batch (appends, edits, sessions); afterwards every job has its
+ * result. */
 void                db_commit(struct db *d, struct list *batch);
 /* Can we write? Commits one page. */
 MUST_CHECK enum err db_probe(struct db *d);

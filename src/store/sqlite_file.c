@@ -96,7 +96,8 @@ static const char *const upgrades[DB_SCHEMA] = {
     "CREATE INDEX stock_by_owner ON stock(kind, owner, made_ms, num);"
     "CREATE INDEX stock_by_kind ON stock(kind, made_ms, num);"
     "CREATE INDEX stock_by_thread ON stock(thread) WHERE thread IS NOT NULL;",
-    /* 6 -> 7. Logs that are no conversations: which door made them, and with what they are shown. */
+    /* 6 -> 7. Logs that are no conversations: which door made them, and with what they are
+     * shown. */
     "ALTER TABLE thread ADD COLUMN source TEXT NOT NULL DEFAULT '';"
     "ALTER TABLE thread ADD COLUMN grp TEXT;"
     "DROP INDEX thread_by_change;"
@@ -113,9 +114,9 @@ static const char *const upgrades[DB_SCHEMA] = {
     "  WHERE status IN ('pending', 'offered', 'unknown') AND expires_ms > 0;",
     /* 9 -> 10. Sums have names of their own; those that were there are tokens of people. */
     "UPDATE used SET owner = 'tokens/principal/' || owner;",
-    /* 10 -> 11. Facts carry a link (links.h); what a removed log leaves; what was signed. What is there
-     * is not looked at. `links`: its last 32 bytes are the head, as in a database, where there are
-     * more of them. */
+    /* 10 -> 11. Facts carry a link (links.h); what a removed log leaves; what was signed. What is
+     * there is not looked at. `links`: its last 32 bytes are the head, as in a database, where
+     * there are more of them. */
     "ALTER TABLE thread ADD COLUMN links BLOB;"
     "ALTER TABLE fact ADD COLUMN link BLOB;"
     "CREATE TABLE stub("

@@ -229,7 +229,7 @@ static enum err empty(struct move_side *s)
                 " INSERT INTO title_gram(title_gram) VALUES('delete-all'); COMMIT");
 }
 
-/* --- opening and closing ------------------------------------------------------------------------ */
+/* --- opening and closing ---------------------------------------------------------------------- */
 
 static enum err open_file(struct file *f, struct str path, struct str *why)
 {

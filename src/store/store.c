@@ -1,4 +1,5 @@
-/* store.c -- store.h's calls: they make a request ready and hand it to the store that was opened. */
+/* store.c -- store.h's calls: they make a request ready and hand it to the store that was
+ * opened. */
 #include "base/clock.h"
 #include "store/store_ops.h"
 

@@ -3,10 +3,10 @@
  * A log is named by (owner, thread). Its facts are numbered 1, 2, 3 ... without
  * holes. The store knows nothing of what a fact means: kind is a word, body is a
  * JSON text. Every fact carries a checksum, so that a flipped bit on the disk is found before it is
- * believed, and a hash over itself and all before it, so that an auditor finds what somebody changed
- * (links.h). What must be found without reading logs (a person's threads, the approvals that wait, a
- * request id, how often a tool ran) is kept in small lists that an append updates in the same
- * transaction: never one without the other.
+ * believed, and a hash over itself and all before it, so that an auditor finds what somebody
+ * changed (links.h). What must be found without reading logs (a person's threads, the approvals
+ * that wait, a request id, how often a tool ran) is kept in small lists that an append updates in
+ * the same transaction: never one without the other.
  *
  * There are two: one SQLite file, which one process opens, and a PostgreSQL database, which any
  * number of processes (nodes) share. Both keep every rule below; store_open takes which by its url.
@@ -23,8 +23,8 @@
  * SQLite there is one node, always alive, and nobody to lose a claim to.
  *
  * Errors: ERR_CONFLICT (the log is not at `expected`), ERR_EXISTS (the request id
- * is taken; `found_*` say by what; told rather than a conflict when both hold), ERR_TAKEN (one of its
- * takings cannot be had; `taken` says which and what is there), ERR_FENCED (another
+ * is taken; `found_*` say by what; told rather than a conflict when both hold), ERR_TAKEN (one of
+ * its takings cannot be had; `taken` says which and what is there), ERR_FENCED (another
  * node holds the log, or this one's lease is over), ERR_BUSY (the file is locked by another
  * program; the database did not answer in time), ERR_FULL (disk full), ERR_GONE (the store's files
  * were removed or replaced while it was open), ERR_IO, ERR_NOMEM, ERR_CLOSED (the store was closed
@@ -83,8 +83,8 @@ struct store_approval { /* one row of the approvals list, keyed by (owner, id) *
     int64_t    requested_ms, expires_ms; /* expires 0: never */
 };
 
-/* A name under which (owner) finds a log again without knowing its id: several logs may have it, and
- * a log has it once; what was given last counts. It goes with its log. */
+/* A name under which (owner) finds a log again without knowing its id: several logs may have it,
+ * and a log has it once; what was given last counts. It goes with its log. */
 struct store_key {
     struct str key, value; /* the value is the caller's */
 };
@@ -107,7 +107,8 @@ enum store_take_op {
     /* One use and `amount` are taken from it; not when it is not there, its state is not "open",
      * its time is over, or less than that is left. */
     TAKE_FROM,
-    /* One use and `amount` are put back. A row that is gone is passed over, also by the next two. */
+    /* One use and `amount` are put back. A row that is gone is passed over, also by the next
+     * two. */
     TAKE_BACK,
     /* Another state (and body, unless STR_NONE) of a row that `holder` has. */
     TAKE_SET,
@@ -238,8 +239,8 @@ enum store_list_kind {
     STORE_UNFINISHED,
     STORE_TOOLS,   /* counters */
     STORE_REQUEST, /* the row of (owner, request_id = `id`), if any */
-    /* logs of `owner` that have the key `id`, newest first: thread, `value`, created_ms (when it was
-     * given) */
+    /* logs of `owner` that have the key `id`, newest first: thread, `value`, created_ms (when it
+     * was given) */
     STORE_KEYS,
     /* sums (append's `spent`): that of the name `owner` on `day`, one row with `amount` or none;
      * `everybody`: all of them since `day`, a row for each name and each day, newest day first */
@@ -464,10 +465,10 @@ struct store_place {
  * never with the password: path not writable, made by a newer version, used by another process. */
 MUST_CHECK enum err store_open(struct loop *l, struct str url, const struct store_place *place,
                                struct arena *a, struct store **out, struct str *why);
-/* Gives back what is held, waits for what is queued, answers it from inside this call (ERR_CLOSED: what its time did not
- * suffice for), closes; no callbacks come afterwards. False: the disk did not answer within that
- * time. Then nothing was closed or answered, and requests are still being worked on: call again, or
- * end the process without freeing anything. */
+/* Gives back what is held, waits for what is queued, answers it from inside this call (ERR_CLOSED:
+ * what its time did not suffice for), closes; no callbacks come afterwards. False: the disk did not
+ * answer within that time. Then nothing was closed or answered, and requests are still being worked
+ * on: call again, or end the process without freeing anything. */
 MUST_CHECK bool     store_close(struct store *s, uint64_t within_ms);
 /* OK, or why new work is refused at the moment (the last append failed with ERR_FULL, ERR_BUSY,
  * ERR_IO) or better goes elsewhere. Seen within a second also when nothing is appended: ERR_GONE,
@@ -484,7 +485,8 @@ uint64_t   store_log_bytes(const struct store *s);
 struct str store_promise(const struct store *s);
 /* Puts the backup in the file `from` in the place of the store at `url`, which nobody has open
  * (ERR_BUSY). All or nothing, also when the power fails; what was there is kept beside it. Files
- * only: a database has its own backups (ERR_UNSUPPORTED). On failure *why is a sentence for people. Not for the loop thread of a server. */
+ * only: a database has its own backups (ERR_UNSUPPORTED). On failure *why is a sentence for people.
+ * Not for the loop thread of a server. */
 /* in `a`; kept STR_NONE: there was nothing */
 struct store_restored {
     uint64_t   threads, damaged;
@@ -509,8 +511,9 @@ struct store_watch { /* told every few MiB: pages copied, and all */
 MUST_CHECK enum err store_backup(struct str url, struct str to, bool anyway,
                                  const struct store_watch *watch, struct arena *a,
                                  struct store_backed_up *out, struct str *why);
-/* The nodes of the database at `url`, as STORE_NODES lists them, without becoming one. Rows and their
- * texts are in `a`. A file has none: ERR_UNSUPPORTED. Waits; not for the loop thread of a server. */
+/* The nodes of the database at `url`, as STORE_NODES lists them, without becoming one. Rows and
+ * their texts are in `a`. A file has none: ERR_UNSUPPORTED. Waits; not for the loop thread of a
+ * server. */
 MUST_CHECK enum err store_nodes_of(struct str url, struct arena *a, struct store_row **rows,
                                    size_t *count, struct str *why);
 

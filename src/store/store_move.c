@@ -1,5 +1,5 @@
-/* store_move.c -- everything of one store into another: the tables, the copying, the comparison. See
- * store_move.h.
+/* store_move.c -- everything of one store into another: the tables, the copying, the comparison.
+ * See store_move.h.
  *
  *     from: nobody works with it          to: nobody works with it, empty or marked as ours
  *     mark the target                     from here on nobody can
@@ -269,7 +269,7 @@ static enum err refuse_damaged(struct move *m, int list, const struct move_row *
         ERR_DAMAGED);
 }
 
-/* --- copying ----------------------------------------------------------------------------------- */
+/* --- copying ---------------------------------------------------------------------------------- */
 
 /* The target's last row, as the place to go on from. */
 static enum err find_place(struct move *m, const struct move_table *t, const struct move_row **at)
@@ -303,7 +303,7 @@ static enum err copy_list(struct move *m, int list)
     return e;
 }
 
-/* --- comparing ----------------------------------------------------------------------------------- */
+/* --- comparing -------------------------------------------------------------------------------- */
 
 /* So that sums of sums say something: no two bits of a row's checksum stay together. */
 static uint64_t mixed(uint64_t x)
@@ -399,7 +399,7 @@ static enum err compare(struct move *m)
     return OK;
 }
 
-/* --- beginning, going on, ending ------------------------------------------------------------------ */
+/* --- beginning, going on, ending -------------------------------------------------------------- */
 
 /* What the source looks like, to see whether somebody worked with it since. */
 static enum err look(struct move *m, struct str *state)

@@ -1,10 +1,10 @@
 /* store_move.h -- private to the stores: a store as tables, read and filled in one order.
  *
  * Both kinds have the same tables under nearly the same names, so each of them is described once
- * (store_move.c) and a side only knows how to run a statement and what a value looks like. A table is
- * read and written in the order of its key, a batch in one transaction. So what a target holds is
- * always the beginning of the source, and where to go on is its own last row: there is no place in
- * which a position could be wrong.
+ * (store_move.c) and a side only knows how to run a statement and what a value looks like. A table
+ * is read and written in the order of its key, a batch in one transaction. So what a target holds
+ * is always the beginning of the source, and where to go on is its own last row: there is no place
+ * in which a position could be wrong.
  *
  * A target that is being filled is marked, with where it comes from and what that looked like.
  * Nobody works with one that is marked: a file has another name until it is whole, and a database
@@ -24,8 +24,9 @@ struct move_side;
 enum { MOVE_THREADS, MOVE_FACTS, MOVE_REQUESTS, MOVE_APPROVALS, MOVE_LISTS = STORE_LISTS };
 
 /* A table. `types` has a letter per column that is read: i a number, z one
- * that is NULL instead of 0, f a yes or no (0, 1), b bytes, n bytes or NULL, w a word (UTF-8 without NUL). The first `key` of them are its key, the first `own` its own; what
- * follows comes from the thread it belongs to. */
+ * that is NULL instead of 0, f a yes or no (0, 1), b bytes, n bytes or NULL, w a word (UTF-8
+ * without NUL). The first `key` of them are its key, the first `own` its own; what follows comes
+ * from the thread it belongs to. */
 struct move_table {
     const char *name; /* for people: "conversations" */
     const char *types;
@@ -59,8 +60,8 @@ struct move_batch {
     size_t          count;
 };
 
-/* SELECT of the batch behind `after` (NULL: of the first), the key's values as $1, $2 ... In `a`. The
- * names of tables get `prefix` before them. */
+/* SELECT of the batch behind `after` (NULL: of the first), the key's values as $1, $2 ... In `a`.
+ * The names of tables get `prefix` before them. */
 struct str move_select(const struct move_table *t, const char *prefix, bool after, struct arena *a);
 struct str move_select_last(const struct move_table *t, const char *prefix, struct arena *a);
 struct str move_select_count(const struct move_table *t, const char *prefix, struct arena *a);

@@ -1,5 +1,5 @@
-/* words.h -- does a text contain these words, in any case? Databases know the case of ASCII only, or
- * as their locale has it; stores ask here. Pure. */
+/* words.h -- does a text contain these words, in any case? Databases know the case of ASCII only,
+ * or as their locale has it; stores ask here. Pure. */
 #ifndef PARLEY_WORDS_H
 #define PARLEY_WORDS_H
 

@@ -31,8 +31,8 @@ MUST_CHECK enum err http_tool_read(struct registry *r, struct tool *t, const str
  * resolved; NULL and a sentence in `why` when it is not one. Shared with mcp. */
 const char *http_header_read(struct arena *a, struct str name, struct str value, struct buf *why);
 
-/* `all` (NULL: none yet) with the headers that say whose call it is, or with the signed token in their place
- * (identity.h). NULL: no memory, and `all` is freed. Shared with mcp. */
+/* `all` (NULL: none yet) with the headers that say whose call it is, or with the signed token in
+ * their place (identity.h). NULL: no memory, and `all` is freed. Shared with mcp. */
 struct curl_slist *http_identity(struct curl_slist *all, const struct tool_job *job,
                                  const struct identity_way *k, struct str host);
 

@@ -17,8 +17,8 @@ struct registry_source {
     uint64_t    until_ms; /* clock_mono_ms: nobody waits longer */
 };
 
-/* Somebody else who wants to know when the list of tools changed. Embedded in its owner, who removes
- * the node before it goes. */
+/* Somebody else who wants to know when the list of tools changed. Embedded in its owner, who
+ * removes the node before it goes. */
 struct registry_watch {
     struct list node;
     void (*changed)(void *ctx);

@@ -1,5 +1,5 @@
-/* replytools.h -- the reply tools: built in, there unless they are switched off, and not for the demo
- * only.
+/* replytools.h -- the reply tools: built in, there unless they are switched off, and not for the
+ * demo only.
  *
  * A model calls them together with its last words to fill what stands under an answer: buttons with
  * ready answers, buttons that do something, structured data. They have no runner and no card: the

@@ -56,8 +56,8 @@ struct tool_terms {
         *identity; /* how it is told over HTTP; NULL: the runner's usual way */
 };
 
-/* Who can say what became of a call of unknown outcome: run/callcheck.h. The runner is a tool of its
- * own that is in no list; several tools may share it. */
+/* Who can say what became of a call of unknown outcome: run/callcheck.h. The runner is a tool of
+ * its own that is in no list; several tools may share it. */
 struct tool_check {
     struct tool *tool;
     unsigned     tries;    /* how often it is asked about one call */
@@ -94,7 +94,8 @@ struct tool {
     struct str               risk; /* "low" | "high"; STR_NONE: nobody said */
     bool                     idempotent;
     bool                     reads; /* changes nothing: our own word, or a trusted server's */
-    /* what its MCP server says of it, as it was received; STR_NONE: it is the configuration's own */
+    /* what its MCP server says of it, as it was received; STR_NONE: it is the configuration's
+     * own */
     struct str               definition;
     /* wall clock: since then its server says other things of it than when it was first seen; 0: the
      * same. Then every call is asked about (run/seen.c). */

@@ -1,8 +1,8 @@
 /* vault.h -- something small that must outlive the process, by name: what a runner may keep without
  * knowing the store. run/storevault.h makes one.
  *
- * Answers come on the loop, never from inside ask(). What is kept may be read by whoever can read the
- * database: secrets are sealed before (base/seal.h).
+ * Answers come on the loop, never from inside ask(). What is kept may be read by whoever can read
+ * the database: secrets are sealed before (base/seal.h).
  */
 #ifndef PARLEY_VAULT_H
 #define PARLEY_VAULT_H

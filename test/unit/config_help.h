@@ -1,4 +1,5 @@
-/* config_help.h -- reads configurations that stand in a test, and looks at what is said about them. */
+/* config_help.h -- reads configurations that stand in a test, and looks at what is said about
+ * them. */
 #ifndef PARLEY_CONFIG_HELP_H
 #define PARLEY_CONFIG_HELP_H
 

@@ -3,7 +3,8 @@
  *
  * Most of them wait for somebody most of the time, so several processes (JOBS=n; one where words
  * choose) take them from one list. Each has its own folder and, when a test wants one, its own
- * PostgreSQL; what a test prints comes out in one piece. One that dies takes only its own test along. */
+ * PostgreSQL; what a test prints comes out in one piece. One that dies takes only its own test
+ * along. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>

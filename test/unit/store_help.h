@@ -69,8 +69,8 @@ struct str fix_read(struct fix *f, const char *owner, const char *thread, uint64
 /* Rows as text, "a b c;" each, then "next" if there is more; or the error's name.
  * *next may be NULL. */
 struct str  fix_list(struct fix *f, struct store_list l, struct str *next);
-/* A case for every store there is: it gets one that is open and empty; `store_url` opens the same one
- * again. */
+/* A case for every store there is: it gets one that is open and empty; `store_url` opens the same
+ * one again. */
 extern char store_url[512];
 void        with_each_store(void (*run)(struct fix *));
 #define STORE_TEST(name)                    \

@@ -3,7 +3,8 @@
 #include "dialect/dialect.h"
 #include "tale.h"
 
-/* The events of a stream, each as what stands in its parts: t text, p partial, c call, r response. */
+/* The events of a stream, each as what stands in its parts: t text, p partial, c call, r
+ * response. */
 static struct str told(struct arena *a, struct tale *t, struct stream_start s)
 {
     struct encoder e;

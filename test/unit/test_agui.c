@@ -156,7 +156,7 @@ TEST(agui_two_texts_of_a_step_are_one_message_with_a_blank_line)
     tale_done(&t);
 }
 
-/* --- snapshots ---------------------------------------------------------------------------------- */
+/* --- snapshots -------------------------------------------------------------------------------- */
 
 static struct str ids(struct arena *a, struct tale *t, uint64_t seq, const char *theirs)
 {
@@ -199,7 +199,7 @@ TEST(agui_a_snapshot_has_what_the_log_has_and_what_only_the_page_knows)
     tale_done(&t);
 }
 
-/* --- requests ----------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static struct {
     struct command     *c;
@@ -431,7 +431,7 @@ TEST(agui_the_same_run_id_again_is_told_from_where_it_began)
     tale_done(&t);
 }
 
-/* --- the rarer ends ----------------------------------------------------------------------------- */
+/* --- the rarer ends --------------------------------------------------------------------------- */
 
 TEST(agui_some_of_several_page_tools_answered_are_kept_and_the_rest_is_told_as_pending)
 {

@@ -402,8 +402,8 @@ TEST(reasoning_without_words_is_not_told_and_leaves_no_empty_step_behind)
 
 /* --- an item that is cut ---------------------------------------------------------------------- */
 
-/* Nobody has room to keep the rest, so the item is encoded again for each slice of it; what happened
- * since then must not change it. */
+/* Nobody has room to keep the rest, so the item is encoded again for each slice of it; what
+ * happened since then must not change it. */
 TEST(an_item_that_was_cut_comes_out_the_same_whatever_happened_meanwhile)
 {
     char        *big = mem_alloc(HELD_MAX);

@@ -1,5 +1,5 @@
-/* test_aisdk_runs.c -- thousands of made-up runs as AI SDK streams, held against a strict reader; and
- * their places, which mean the same in every view. */
+/* test_aisdk_runs.c -- thousands of made-up runs as AI SDK streams, held against a strict reader;
+ * and their places, which mean the same in every view. */
 #include "aisdk_help.h"
 
 /* --- made-up runs ----------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* Calls of unknown outcome that settle themselves: what a check is asked and when, and what its words
- * may and may not do. */
+/* Calls of unknown outcome that settle themselves: what a check is asked and when, and what its
+ * words may and may not do. */
 #include "run/callcheck.h"
 #include "stage.h"
 
@@ -55,7 +55,7 @@ TEST(a_check_that_can_be_read_in_two_ways_tells_nothing)
     }
 }
 
-/* --- when it is asked -------------------------------------------------------------------------- */
+/* --- when it is asked ------------------------------------------------------------------------- */
 
 static struct tool       checker;
 static struct tool_check check;

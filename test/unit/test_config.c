@@ -1,5 +1,5 @@
-/* test_config.c -- what a configuration means, what is said about a bad one, and how it is explained.
- * Models, tools, people and the page have files of their own: test_config_NAME.c. */
+/* test_config.c -- what a configuration means, what is said about a bad one, and how it is
+ * explained. Models, tools, people and the page have files of their own: test_config_NAME.c. */
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>

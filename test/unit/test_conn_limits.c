@@ -109,8 +109,8 @@ TEST(an_answer_longer_than_the_budget_goes_out_alone)
     net_down();
 }
 
-/* Asks as long as it is told to come again, anew when it was cut off meanwhile: a process that got no
- * time for a while is a slow reader, too. */
+/* Asks as long as it is told to come again, anew when it was cut off meanwhile: a process that got
+ * no time for a while is a slow reader, too. */
 static bool big_comes(struct peer **p)
 {
     if ((*p)->got.len > 8u << 20) return true;

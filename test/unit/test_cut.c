@@ -1,5 +1,5 @@
-/* The cut: items that do not fit come out the same wherever they are cut, as bytes and as texts of a
- * WebSocket, kept or encoded again; what is left out leaves nothing behind. */
+/* The cut: items that do not fit come out the same wherever they are cut, as bytes and as texts of
+ * a WebSocket, kept or encoded again; what is left out leaves nothing behind. */
 #include "dialect/dialect.h"
 #include "dialect/held.h"
 #include "http/conn_int.h"

@@ -442,7 +442,7 @@ TEST(after_several_refusals_in_a_row_all_that_came_before_is_told_plainly_then_i
     tale_done(&t);
 }
 
-/* --- summaries ----------------------------------------------------------------------------------- */
+/* --- summaries -------------------------------------------------------------------------------- */
 
 /* The message's id is its run's. */
 static void says(struct tale *t, const char *run, const char *text)

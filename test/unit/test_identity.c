@@ -104,7 +104,7 @@ TEST(the_longest_name_of_a_claim_has_room)
     CHECK_STR(str_c(label), "Claim-Https-Id-Example-Tenant");
 }
 
-/* --- the token ----------------------------------------------------------------------------------- */
+/* --- the token -------------------------------------------------------------------------------- */
 
 static struct str pem_of(struct arena *a, EVP_PKEY *key, bool secret)
 {
@@ -208,7 +208,7 @@ TEST(a_key_that_cannot_sign_is_refused_in_words)
     arena_done(&a);
 }
 
-/* --- what a yes relies on ---------------------------------------------------------------------- */
+/* --- what a yes relies on --------------------------------------------------------------------- */
 
 TEST(a_yes_is_for_these_roles_these_claims_and_this_way_of_telling)
 {
@@ -239,7 +239,7 @@ TEST(a_yes_is_for_these_roles_these_claims_and_this_way_of_telling)
     registry_done(&r);
 }
 
-/* --- prompts and questions --------------------------------------------------------------------- */
+/* --- prompts and questions -------------------------------------------------------------------- */
 
 static const struct caller ADA = { { "ada", 3 },
                                    { "user support", 12 },

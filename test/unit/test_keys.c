@@ -1,4 +1,5 @@
-/* test_keys.c -- what a person types: lines whatever pieces they come in, and Ctrl-C at any moment. */
+/* test_keys.c -- what a person types: lines whatever pieces they come in, and Ctrl-C at any
+ * moment. */
 #include "cli/keys.h"
 
 #include <signal.h>
@@ -68,7 +69,8 @@ TEST(a_line_that_is_too_long_says_so_and_the_next_one_is_whole)
     stand_up();
 }
 
-/* It was lost when it came after the prompt and before the reading, which then waited for a line. */
+/* It was lost when it came after the prompt and before the reading, which then waited for a
+ * line. */
 TEST(ctrl_c_before_the_reading_is_not_missed)
 {
     sit_down(0);

@@ -1,6 +1,7 @@
-/* test_mcp.c -- the MCP client against servers over stdio that behave oddly: their lists, their calls,
- * what they want of us. Their questions are in test_mcp_questions.c, what becomes of a call in
- * test_mcp_outcomes.c, HTTP in test_mcp_http.c. Real servers and the conformance suite: test/mcp. */
+/* test_mcp.c -- the MCP client against servers over stdio that behave oddly: their lists, their
+ * calls, what they want of us. Their questions are in test_mcp_questions.c, what becomes of a call
+ * in test_mcp_outcomes.c, HTTP in test_mcp_http.c. Real servers and the conformance suite:
+ * test/mcp. */
 #include <stdlib.h>
 
 #include "base/clock.h"

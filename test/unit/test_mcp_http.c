@@ -1,5 +1,5 @@
-/* test_mcp_http.c -- the MCP client against servers over HTTP that behave oddly, and what becomes of
- * their calls (docs/outcomes.md). */
+/* test_mcp_http.c -- the MCP client against servers over HTTP that behave oddly, and what becomes
+ * of their calls (docs/outcomes.md). */
 #include "base/fault.h"
 #include "httpd.h"
 #include "mcp_help.h"

@@ -1,5 +1,5 @@
-/* test_mcp_read.c -- what the MCP client reads without a server: results, header annotations, entries
- * of the configuration. */
+/* test_mcp_read.c -- what the MCP client reads without a server: results, header annotations,
+ * entries of the configuration. */
 #include <stdlib.h>
 
 #include "base/fault.h"

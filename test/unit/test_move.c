@@ -240,7 +240,7 @@ TEST(a_move_brings_every_log_and_list_there_and_back)
     check_same(file, home);
 }
 
-/* --- killed -------------------------------------------------------------------------------------- */
+/* --- killed ----------------------------------------------------------------------------------- */
 
 struct bomb {
     int left;
@@ -332,7 +332,7 @@ TEST(a_move_whose_source_changed_meanwhile_is_begun_anew_and_not_mixed)
     check_same(file, url);
 }
 
-/* --- refused ------------------------------------------------------------------------------------- */
+/* --- refused ---------------------------------------------------------------------------------- */
 
 TEST(a_move_waits_for_nobody_who_works_with_either_side)
 {
@@ -442,7 +442,7 @@ TEST(a_file_of_an_older_version_is_moved_with_checksums_of_its_own)
     check_same(file, url);
 }
 
-/* --- the nodes, for somebody who is none ------------------------------------------------------------ */
+/* --- the nodes, for somebody who is none ------------------------------------------------------ */
 
 TEST(nodes_are_listed_for_somebody_who_is_none)
 {

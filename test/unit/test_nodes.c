@@ -132,8 +132,9 @@ static void pipe_done(struct pipe *p)
     buf_done(&p->up);
 }
 
-/* The stage's tools have 60 ms, then 100 to stop, and then nobody knows. Here an answer that was cut
- * off takes a new link and several questions to the database, which is longer on a busy machine. */
+/* The stage's tools have 60 ms, then 100 to stop, and then nobody knows. Here an answer that was
+ * cut off takes a new link and several questions to the database, which is longer on a busy
+ * machine. */
 static void patient(struct pair *p, const char *tool)
 {
     registry_find(&p->a.registry, str_c(tool))->timeout_ms = 60000;

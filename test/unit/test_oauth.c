@@ -1,5 +1,5 @@
-/* test_oauth.c -- what the parties of an OAuth sign-in say is believed only as far as it is theirs to
- * say; secrets are sealed. The whole way: test/live/accounts.test.mjs. */
+/* test_oauth.c -- what the parties of an OAuth sign-in say is believed only as far as it is theirs
+ * to say; secrets are sealed. The whole way: test/live/accounts.test.mjs. */
 #include "base/jsonw.h"
 #include "base/oauthform.h"
 #include "base/seal.h"
@@ -74,7 +74,7 @@ TEST(nothing_is_sealed_too)
     arena_done(&A);
 }
 
-/* --- challenges ---------------------------------------------------------------------------------- */
+/* --- challenges ------------------------------------------------------------------------------- */
 
 static void challenge(const char *header, const char *metadata, const char *scope,
                       const char *error)
@@ -102,7 +102,7 @@ TEST(the_first_bearer_challenge_counts_and_nothing_else_of_the_header)
     arena_done(&A);
 }
 
-/* --- addresses ------------------------------------------------------------------------------------- */
+/* --- addresses -------------------------------------------------------------------------------- */
 
 TEST(an_origin_is_scheme_host_and_port)
 {
@@ -154,7 +154,7 @@ TEST(metadata_is_looked_for_in_every_form_there_is)
     arena_done(&A);
 }
 
-/* --- metadata ---------------------------------------------------------------------------------------- */
+/* --- metadata --------------------------------------------------------------------------------- */
 
 TEST(a_servers_metadata_is_about_its_own_address)
 {
@@ -220,7 +220,7 @@ TEST(an_authorization_server_is_the_one_that_was_asked_for_and_https)
     arena_done(&A);
 }
 
-/* --- answers -------------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static const char *grant(const char *text, struct oauth_grant *g)
 {

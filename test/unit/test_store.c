@@ -1,6 +1,6 @@
 /* test_store.c -- what every store must do with logs; a new store adds a line to `stores`
- * (store_help.c) and changes nothing else here. Lists are in test_store_lists.c, claims and sessions
- * in test_store_sessions.c.
+ * (store_help.c) and changes nothing else here. Lists are in test_store_lists.c, claims and
+ * sessions in test_store_sessions.c.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -371,7 +371,7 @@ STORE_TEST(the_same_request_id_twenty_times_at_once_wins_once)
     CHECK(told == 19);
 }
 
-/* --- life --------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void count_commit(void *ctx, uint64_t ns)
 {

@@ -1,5 +1,5 @@
-/* test_store_damage.c -- flipped bits in a store's file, files of the version before, memory that runs
- * out in the middle of an append. */
+/* test_store_damage.c -- flipped bits in a store's file, files of the version before, memory that
+ * runs out in the middle of an append. */
 #include <stdlib.h>
 
 #include "base/fault.h"

@@ -1,5 +1,5 @@
-/* test_store_lists.c -- what every store lists: conversations, what was said in them, approvals, what
- * is due, counters; and what an edit or a removal does to these rows. */
+/* test_store_lists.c -- what every store lists: conversations, what was said in them, approvals,
+ * what is due, counters; and what an edit or a removal does to these rows. */
 #include <stdio.h>
 #include <stdlib.h>
 

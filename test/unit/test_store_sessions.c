@@ -1,5 +1,5 @@
-/* test_store_sessions.c -- who has what of a store: claims of logs, sessions of people, what was used
- * and spent. */
+/* test_store_sessions.c -- who has what of a store: claims of logs, sessions of people, what was
+ * used and spent. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -55,7 +55,7 @@ STORE_TEST(a_node_lists_itself_alive)
     CHECK(str_find(text, STR(PARLEY_VERSION " alive")) > 0);
 }
 
-/* --- sessions and what was used ---------------------------------------------------------------- */
+/* --- sessions and what was used --------------------------------------------------------------- */
 
 STORE_TEST(a_session_is_there_until_it_is_ended_also_after_a_restart)
 {

@@ -263,7 +263,7 @@ STORE_TEST(a_crowd_takes_exactly_what_there_is)
     free(names);
 }
 
-/* --- events ------------------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static enum err tell(struct fix *f, const char *thread, uint64_t expected, const char *kind)
 {

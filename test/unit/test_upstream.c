@@ -1,5 +1,6 @@
-/* test_upstream.c -- the three adapters against the scripted service: every fault has a defined end,
- * the right sentence, no hang, and no half call. Models that are away: test_upstream_lists.c. */
+/* test_upstream.c -- the three adapters against the scripted service: every fault has a defined
+ * end, the right sentence, no hang, and no half call. Models that are away:
+ * test_upstream_lists.c. */
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -37,7 +37,8 @@ struct toolrun *toolrun_new(void); /* with the keeper running */
 void            toolrun_free(struct toolrun *t);
 /* What a machine that others use may take longer than a test says; a hang is longer. */
 #define TOOLRUN_PATIENCE 10
-/* The loop turns until *until is true; when it does not come within that many times ms it goes on. */
+/* The loop turns until *until is true; when it does not come within that many times ms it goes
+ * on. */
 void toolrun_wait(struct toolrun *t, const bool *until, unsigned ms);
 void toolrun_turn(struct toolrun *t, unsigned ms);
 /* The loop turns while `cond` holds, for a minute at most: the test looks at what came. */

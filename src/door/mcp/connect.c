@@ -5,14 +5,14 @@
  *     GET    /v1/mcp/{server}/back              the same, as a page of ours asks for it
  *     DELETE /v1/mcp/{server}/connect           forgets their tokens
  *
- * What must be remembered in between is in a cookie of this browser that scripts cannot read, sealed,
- * good for ten minutes and for this server's addresses alone. It says for whom it is: the way back
- * is taken only for the person who is signed in here and began it.
+ * What must be remembered in between is in a cookie of this browser that scripts cannot read,
+ * sealed, good for ten minutes and for this server's addresses alone. It says for whom it is: the
+ * way back is taken only for the person who is signed in here and began it.
  *
- * Then the questions that wait for it (MCP_CONNECT) are answered with yes: the person's own, and only
- * theirs. The yes is worth nothing by itself, the call looks for the token; so it does no harm that
- * others may say yes, too, and a process that dies between the token and the yes has lost nothing:
- * the same address says the yes again.
+ * Then the questions that wait for it (MCP_CONNECT) are answered with yes: the person's own, and
+ * only theirs. The yes is worth nothing by itself, the call looks for the token; so it does no harm
+ * that others may say yes, too, and a process that dies between the token and the yes has lost
+ * nothing: the same address says the yes again.
  */
 #include "base/log.h"
 #include "base/oauthform.h"
@@ -43,7 +43,7 @@ static void way_free(struct way *k)
     mem_free(k);
 }
 
-/* --- answers -------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static void say(struct request *q, int status, struct str server, const char *why)
 {
@@ -107,7 +107,7 @@ static struct way *way_new(struct server *s, struct request *q, struct oauth *o)
     return NULL;
 }
 
-/* --- addresses and the cookie ---------------------------------------------------------------------- */
+/* --- addresses and the cookie ----------------------------------------------------------------- */
 
 static struct str path_of(struct arena *a, struct str server, const char *last)
 {
@@ -142,7 +142,7 @@ static void set_cookie(struct request *q, struct str server, struct str value, u
     if (v.ptr) conn_header(q->conn, "Set-Cookie", v);
 }
 
-/* --- the questions that waited for it --------------------------------------------------------------- */
+/* --- the questions that waited for it --------------------------------------------------------- */
 
 static bool waits_for(const struct way *k, const struct store_row *row, struct arena *a)
 {
@@ -198,7 +198,7 @@ static void answer_questions(struct way *k)
     hub_list(k->ask.app->hub, &k->list);
 }
 
-/* --- there ------------------------------------------------------------------------------------------ */
+/* --- there ------------------------------------------------------------------------------------ */
 
 static void on_begun(struct oauth_begin *b, struct str url, struct str sealed, const char *why)
 {
@@ -258,7 +258,7 @@ void connect_begin(struct server *s, struct request *q)
     oauth_want(o, &k->want);
 }
 
-/* --- back ------------------------------------------------------------------------------------------- */
+/* --- back ------------------------------------------------------------------------------------- */
 
 static void on_back(struct oauth_back *b, struct str to, const char *why)
 {
@@ -273,9 +273,9 @@ static void on_back(struct oauth_back *b, struct str to, const char *why)
     way_free(k);
 }
 
-/* What another site leads to comes without the cookie of the sign-in (SameSite=Strict), and the guard
- * would not take it. A refresh is asked for by the page that it stands in, which is ours; a redirect
- * would still be the other site's. Who comes back, and with what, is looked at there. */
+/* What another site leads to comes without the cookie of the sign-in (SameSite=Strict), and the
+ * guard would not take it. A refresh is asked for by the page that it stands in, which is ours; a
+ * redirect would still be the other site's. Who comes back, and with what, is looked at there. */
 void connect_hop(struct server *s, struct request *q)
 {
     struct str path = path_of(q->arena, q->param[0], "/back");

@@ -98,7 +98,7 @@ struct mcps *mcps_of(const struct conn *c)
     return app_of(conn_server(c))->mcp;
 }
 
-/* --- answers ----------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 void mcps_reply(struct conn *c, int status, struct buf *body)
 {
@@ -173,7 +173,7 @@ bool mcps_may_decide(const struct mcps *m, const struct principal *p)
     return (p->roles & (ROLE_USER | ROLE_APPROVER)) && may_decide(m->app, p);
 }
 
-/* --- opening --------------------------------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 static void write_capabilities(struct jsonw *w, bool modern)
 {
@@ -224,7 +224,7 @@ static void initialize(struct mcps *m, struct request *q, const struct mcprpc *r
     mcps_close(q->conn, &b, &w);
 }
 
-/* --- the address ------------------------------------------------------------------------------------ */
+/* --- the address ------------------------------------------------------------------------------ */
 
 /* False: answered. */
 static bool is_served(struct mcps *m, struct request *q)

@@ -1,5 +1,5 @@
-/* mcps_answer.c -- what comes back from the client: decisions of its person, requests that are taken
- * back, and tasks.
+/* mcps_answer.c -- what comes back from the client: decisions of its person, requests that are
+ * taken back, and tasks.
  *
  * A decision that comes by a form is the principal's, judged like every answer at this moment's
  * rights. What a client declares chose only how it was asked.
@@ -63,7 +63,7 @@ static enum taken take(const struct reply *r)
     return str_is(action, "decline") ? TAKEN_BACK : GIVEN_UP;
 }
 
-/* --- legacy: an answer to a question on a call's stream ---------------------------------------------- */
+/* --- legacy: an answer to a question on a call's stream --------------------------------------- */
 
 static struct mcps_wait *wait_of(struct mcps *m, struct str session, struct str thread)
 {
@@ -105,7 +105,7 @@ void mcps_take_answer(struct mcps *m, struct request *q, const struct mcprpc *rp
     }
 }
 
-/* --- legacy: a request that is taken back --------------------------------------------------------------- */
+/* --- legacy: a request that is taken back ----------------------------------------------------- */
 
 static void cancel(struct mcps *m, struct mcps_session *s, const struct jv *id)
 {
@@ -130,7 +130,7 @@ void mcps_take_notice(struct mcps *m, struct request *q, const struct mcprpc *rp
     conn_reply(q->conn, 202, NULL, STR(""));
 }
 
-/* --- modern: answers beside the request, again ------------------------------------------------------------- */
+/* --- modern: answers beside the request, again ------------------------------------------------ */
 
 static const struct jv *input_of(const struct jv *inputs, const struct call *c)
 {
@@ -164,7 +164,7 @@ void mcps_take_inputs(struct mcps_wait *w, const struct fold *f)
     }
 }
 
-/* --- tasks ------------------------------------------------------------------------------------------------------ */
+/* --- tasks ------------------------------------------------------------------------------------ */
 
 struct task_ask {
     struct ask    ask; /* first: it is freed as one */

@@ -25,7 +25,7 @@
 static void look_for_same(struct mcps_wait *w);
 static void begin(struct mcps_wait *w);
 
-/* --- names ---------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 /* Numbers by their value, as jv_equal has it: 50, 50.0 and 5e1 are one. */
 static void write_value(struct jsonw *w, const struct jv *v)
@@ -84,10 +84,10 @@ static struct str match_of(struct mcps_wait *w)
     return s;
 }
 
-/* --- what comes back ----------------------------------------------------------------------------- */
+/* --- what comes back -------------------------------------------------------------------------- */
 
-/* The step that `w` waited for is here. True: nobody is interested any more. A legacy client that is
- * gone may come back for its result; a modern one has taken its request back. */
+/* The step that `w` waited for is here. True: nobody is interested any more. A legacy client that
+ * is gone may come back for its result; a modern one has taken its request back. */
 static bool is_moot(struct mcps_wait *w)
 {
     w->under_way--;
@@ -132,7 +132,7 @@ static void look_up(struct mcps_wait *w, struct store_list list)
     hub_list(w->door->app->hub, &w->list);
 }
 
-/* --- a call that is named ------------------------------------------------------------------------ */
+/* --- a call that is named --------------------------------------------------------------------- */
 
 static const struct call *call_of(const struct receipt *a)
 {
@@ -190,7 +190,7 @@ static void on_request(struct store_list *l, enum err e, const struct store_row 
     else look_for_same(w);
 }
 
-/* --- the same as before ---------------------------------------------------------------------------- */
+/* --- the same as before ----------------------------------------------------------------------- */
 
 static bool was_denied(const struct call *c)
 {
@@ -243,7 +243,7 @@ static void look_for_same(struct mcps_wait *w)
                        .kind = STORE_KEYS, .id = w->match, .limit = 1, .done = on_match });
 }
 
-/* --- a new call ---------------------------------------------------------------------------------------- */
+/* --- a new call ------------------------------------------------------------------------------- */
 
 static struct str group_of(struct mcps_wait *w)
 {
@@ -319,7 +319,7 @@ static void begin(struct mcps_wait *w)
                                         .done = on_pending });
 }
 
-/* --- the request ----------------------------------------------------------------------------------------- */
+/* --- the request ------------------------------------------------------------------------------ */
 
 /* False: answered. */
 static bool read_meta(struct mcps_wait *w, struct request *q, const struct mcprpc *rpc)
@@ -394,7 +394,7 @@ void mcps_call(struct mcps *m, struct request *q, const struct mcprpc *rpc,
     } else look_for_same(w);
 }
 
-/* --- a stream that broke ------------------------------------------------------------------------------- */
+/* --- a stream that broke ---------------------------------------------------------------------- */
 
 static void on_resumed(struct command *c, const struct receipt *a)
 {

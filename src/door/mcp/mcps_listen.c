@@ -36,7 +36,7 @@ struct stream {
     bool                 left, streaming;
 };
 
-/* --- events ------------------------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static void write_subscription(struct stream *s, struct jsonw *w)
 {
@@ -144,7 +144,7 @@ static enum pull pull(struct source *src, struct buf *out, size_t room)
     return s->over ? PULL_END : PULL_WAIT;
 }
 
-/* --- life -------------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void stream_free(struct stream *s)
 {
@@ -211,7 +211,7 @@ void mcps_notices(struct mcps *m, struct request *q, struct mcps_session *x)
     begin(s);
 }
 
-/* --- listening to tasks ---------------------------------------------------------------------------------------- */
+/* --- listening to tasks ----------------------------------------------------------------------- */
 
 static void on_wake(struct follower *f)
 {
@@ -288,7 +288,7 @@ void mcps_listen(struct mcps *m, struct request *q, const struct mcprpc *rpc)
     else begin(s);
 }
 
-/* --- the tools changed -------------------------------------------------------------------------------------------- */
+/* --- the tools changed ------------------------------------------------------------------------ */
 
 void mcps_wake_streams(struct mcps *m)
 {

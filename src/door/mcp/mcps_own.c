@@ -48,7 +48,7 @@ static bool sees_all(const struct mcps *m, const struct principal *p)
     return m->app->approvers_only && (p->roles & ROLE_APPROVER);
 }
 
-/* --- list_approvals ---------------------------------------------------------------------------------- */
+/* --- list_approvals --------------------------------------------------------------------------- */
 
 struct own_list {
     struct listing listing; /* first */
@@ -125,7 +125,7 @@ static void list_approvals(struct mcps *m, struct request *q, const struct mcprp
     listing_send(l);
 }
 
-/* --- review_approval ----------------------------------------------------------------------------------- */
+/* --- review_approval -------------------------------------------------------------------------- */
 
 static void on_review(struct command *c, const struct receipt *a)
 {
@@ -174,7 +174,7 @@ static void review_approval(struct mcps *m, struct request *q, const struct mcpr
     hub_submit(m->app->hub, c);
 }
 
-/* --- both -------------------------------------------------------------------------------------------------- */
+/* --- both ------------------------------------------------------------------------------------- */
 
 bool mcps_own_call(struct mcps *m, struct request *q, const struct mcprpc *rpc,
                    const struct mcps_session *s)

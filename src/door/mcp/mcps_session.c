@@ -14,7 +14,7 @@
 #define ALL_MAX     10000
 #define RECORDS_MAX 256 /* calls, and questions, that one session remembers */
 
-/* --- records ------------------------------------------------------------------------------------ */
+/* --- records ---------------------------------------------------------------------------------- */
 
 static struct str put(char **at, struct str s)
 {
@@ -71,7 +71,7 @@ static void forget_all(struct list *records)
     list_init(records);
 }
 
-/* --- sessions ------------------------------------------------------------------------------------- */
+/* --- sessions --------------------------------------------------------------------------------- */
 
 void mcps_session_end(struct mcps *m, struct mcps_session *s)
 {

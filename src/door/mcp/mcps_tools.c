@@ -1,6 +1,7 @@
 /* mcps_tools.c -- tools/list: those that the server runs and the page may use, by name.
  *
- * Words of servers behind us are data: what cannot be seen is taken out of them, descriptions end at
+ * Words of servers behind us are data: what cannot be seen is taken out of them, descriptions end
+ * at
  * 4 KiB. Their schemas go on as they are but for `x-mcp-header`, which is between them and us.
  */
 #include <stdlib.h>
@@ -89,7 +90,7 @@ static void write_schema(struct jsonw *w, const struct jv *v, bool names)
     }
 }
 
-/* --- the list ------------------------------------------------------------------------------------ */
+/* --- the list --------------------------------------------------------------------------------- */
 
 static void write_annotations(struct jsonw *w, const struct tool *t)
 {

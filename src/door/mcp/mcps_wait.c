@@ -101,7 +101,7 @@ void mcps_wait_refuse(struct mcps_wait *w, struct str sentence)
     mcps_wait_free(w);
 }
 
-/* --- commands on the call's thread ----------------------------------------------------------------- */
+/* --- commands on the call's thread ------------------------------------------------------------ */
 
 struct command *mcps_command(struct mcps *m, enum command_kind kind, struct str owner,
                              struct str thread)
@@ -137,7 +137,7 @@ void mcps_withdraw(struct mcps *m, struct str owner, struct str thread, const st
     submit(m, mcps_command(m, CMD_STOP, owner, thread));
 }
 
-/* --- what is said ------------------------------------------------------------------------------------- */
+/* --- what is said ----------------------------------------------------------------------------- */
 
 /* One message, as an event or (an answer of its own) as it is. */
 static void open_event(struct mcps_wait *w, struct buf *out)
@@ -395,7 +395,7 @@ static enum said next_words(struct mcps_wait *w, struct buf *out)
     return out->len ? SAID_SOME : SAID_NOTHING;
 }
 
-/* --- as a stream ----------------------------------------------------------------------------------------- */
+/* --- as a stream ------------------------------------------------------------------------------ */
 
 static enum pull pull(struct source *s, struct buf *out, size_t room)
 {
@@ -421,7 +421,7 @@ static void gone(struct source *s)
     leave(w);
 }
 
-/* --- as one answer ------------------------------------------------------------------------------------------ */
+/* --- as one answer ---------------------------------------------------------------------------- */
 
 static void answer(struct mcps_wait *w)
 {
@@ -444,7 +444,7 @@ static void answer(struct mcps_wait *w)
     mcps_wait_free(w);
 }
 
-/* --- both ----------------------------------------------------------------------------------------------------- */
+/* --- both ------------------------------------------------------------------------------------- */
 
 void mcps_wake(struct mcps_wait *w)
 {

@@ -1,5 +1,5 @@
-/* mcp.h -- tools from Model Context Protocol servers, over stdio and streamable HTTP, of both eras of
- * the protocol.
+/* mcp.h -- tools from Model Context Protocol servers, over stdio and streamable HTTP, of both eras
+ * of the protocol.
  *
  *     "mcpServers": {
  *       "files": { "command": "npx", "args": ["-y", "some-server"],
@@ -31,9 +31,9 @@
  * With "oauth" each person has a connection of their own, with their own token (mcp_line.c), and
  * somebody's lists the tools. A call of somebody who has not connected their account ends with
  * TOOL_ASKS: the question has the address of ours at which they can, and is answered when they did
- * (MCP_CONNECT in its schema says for which server). A yes alone changes nothing: without a token it
- * is asked again. There is one tool of ours, `ALIAS__connect_account`, so that somebody can be the
- * first.
+ * (MCP_CONNECT in its schema says for which server). A yes alone changes nothing: without a token
+ * it is asked again. There is one tool of ours, `ALIAS__connect_account`, so that somebody can be
+ * the first.
  *
  * Bounded for every server: answers under way, what it has not read, its stderr, its lists, how
  * often it is opened again.

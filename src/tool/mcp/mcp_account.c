@@ -1,8 +1,8 @@
 /* mcp_account.c -- a call at a server where everybody has an account of their own.
  *
  * It first wants its person's token, then their line (mcp_line.c). Without a token it ends with
- * TOOL_ASKS, and what it carried so far is in `resume`, too. A 401 says that the call did not begin:
- * it is sent once more with a token that was refreshed, and then the person is asked.
+ * TOOL_ASKS, and what it carried so far is in `resume`, too. A 401 says that the call did not
+ * begin: it is sent once more with a token that was refreshed, and then the person is asked.
  */
 #include "tool/mcp/mcp_call.h"
 

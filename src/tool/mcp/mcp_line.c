@@ -1,10 +1,11 @@
 /* mcp_line.c -- servers at which people have accounts of their own: a connection for each person.
  *
- * The server itself (struct mcp, as configured) lists the tools, with the token of whoever connected
- * last; no call goes over it. A line is a struct mcp, too, of one person: their token, their session,
- * their questions. It is opened by the first call, never lists, is not opened again by itself, and is
- * left when nobody used it for a while, or when there are too many. So a token is never sent in a
- * session that another one opened, and what a server asks on a line is asked of its person.
+ * The server itself (struct mcp, as configured) lists the tools, with the token of whoever
+ * connected last; no call goes over it. A line is a struct mcp, too, of one person: their token,
+ * their session, their questions. It is opened by the first call, never lists, is not opened again
+ * by itself, and is left when nobody used it for a while, or when there are too many. So a token is
+ * never sent in a session that another one opened, and what a server asks on a line is asked of its
+ * person.
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -20,7 +21,7 @@
 #define MEMBER_BYTES 1024
 #define BLOT         "[token]"
 
-/* --- configuration ------------------------------------------------------------------------------- */
+/* --- configuration ---------------------------------------------------------------------------- */
 
 static enum err bad(struct buf *why, const char *sentence)
 {
@@ -71,7 +72,7 @@ enum err mcp_account_read(struct mcp *m, const struct jv *entry, struct buf *why
     return e ? bad(why, "\"scopes\" are too long") : OK;
 }
 
-/* --- the account of whoever asks ----------------------------------------------------------------- */
+/* --- the account of whoever asks -------------------------------------------------------------- */
 
 struct oauth *mcp_oauth(const struct mcp *m)
 {
@@ -167,7 +168,7 @@ struct str mcp_blot(const struct mcp *m, struct arena *a, struct str text)
     return clean.ptr ? clean : STR("");
 }
 
-/* --- lines ------------------------------------------------------------------------------------------ */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 static struct mcp *find_line(struct mcp *server, struct str person)
 {

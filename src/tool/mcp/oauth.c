@@ -6,8 +6,8 @@
  *                                       └──▶ refresh ──▶ saved ──▶ told
  *                                                  └──▶ refused: forgotten, told that there is none
  *
- * A person is busy while one of these is under way; whoever wants their token meanwhile waits for the
- * same. Wants are told at the end of a turn, never from inside oauth_want.
+ * A person is busy while one of these is under way; whoever wants their token meanwhile waits for
+ * the same. Wants are told at the end of a turn, never from inside oauth_want.
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -17,7 +17,7 @@
 static void step(struct oauth_person *p);
 static void own_loaded(struct oauth *o);
 
-/* --- people ------------------------------------------------------------------------------------------ */
+/* --- people ----------------------------------------------------------------------------------- */
 
 static void person_free(struct oauth_person *p)
 {
@@ -74,7 +74,7 @@ static void forget(struct oauth_person *p)
     p->loaded = false; /* another node may have them again */
 }
 
-/* --- their row ------------------------------------------------------------------------------------------ */
+/* --- their row -------------------------------------------------------------------------------- */
 
 void oauth_source_write(struct jsonw *w, const struct oauth_source *s)
 {
@@ -176,7 +176,7 @@ static void load(struct oauth_person *p)
     if (!p->busy) oauth_person_ready(p, "there is not enough memory");
 }
 
-/* --- refreshing ------------------------------------------------------------------------------------------- */
+/* --- refreshing ------------------------------------------------------------------------------- */
 
 static void lost(struct oauth_person *p, const char *why)
 {
@@ -274,7 +274,7 @@ static void refresh(struct oauth_person *p)
     arena_done(&a);
 }
 
-/* --- wants --------------------------------------------------------------------------------------------------- */
+/* --- wants ------------------------------------------------------------------------------------ */
 
 static bool is_over(const struct oauth_person *p)
 {
@@ -381,7 +381,7 @@ void oauth_forget(struct oauth *o, struct str principal)
     forget(p);
 }
 
-/* --- the server's own row ------------------------------------------------------------------------------------- */
+/* --- the server's own row --------------------------------------------------------------------- */
 
 struct str oauth_own_key(struct oauth *o, struct arena *a)
 {
@@ -446,7 +446,7 @@ bool oauth_own_load(struct oauth *o)
     return ok;
 }
 
-/* --- life --------------------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 void oauth_challenged(struct oauth *o, struct str header, struct str principal)
 {

@@ -10,15 +10,15 @@
  *
  * What must be remembered between the two steps (state, verifier, who, where the code is to be
  * exchanged) is sealed and is the caller's, who keeps it where only that browser has it
- * (door/mcp/connect.c). So a code goes to the token endpoint of the issuer it was asked of, whatever
- * a server says meanwhile, and comes back for the person and the server it was begun for, or for
- * nobody.
+ * (door/mcp/connect.c). So a code goes to the token endpoint of the issuer it was asked of,
+ * whatever a server says meanwhile, and comes back for the person and the server it was begun for,
+ * or for nobody.
  *
  * Tokens are kept sealed (base/seal.h) under "mcp/SERVER/PERSON", with the issuer, the endpoint and
  * the client they came by, so that a refresh token goes nowhere else; under "mcp/SERVER" is the
  * client that was registered, and who connected last, whose token lists the tools. At most one
- * refresh of a token is under way; what comes back is saved before it is used. Before refreshing, the
- * row is read again, because another node may have done it. A refresh that is refused ends the
+ * refresh of a token is under way; what comes back is saved before it is used. Before refreshing,
+ * the row is read again, because another node may have done it. A refresh that is refused ends the
  * connection: the person is asked again.
  *
  * Nothing here logs or returns a token, code, verifier or secret but where it is asked for.
@@ -50,8 +50,8 @@ struct oauth *oauth_new(const struct oauth_setup *s); /* NULL: no memory */
 void          oauth_free(struct oauth *o, void (*done)(void *ctx), void *ctx);
 
 /* What the server said with a 401 or 403: where its metadata is, which scope it wants. For the next
- * who connects; of a principal with `scope`: what they have does not suffice, so they are to connect
- * again. */
+ * who connects; of a principal with `scope`: what they have does not suffice, so they are to
+ * connect again. */
 void oauth_challenged(struct oauth *o, struct str header, struct str principal);
 
 /* --- a token for a call --------------------------------------------------------------------- */
@@ -59,8 +59,8 @@ void oauth_challenged(struct oauth *o, struct str header, struct str principal);
 struct oauth_want {       /* the caller's until done, or oauth_unwant */
     struct str principal; /* STR_NONE: whoever connected last */
     struct str stale;     /* one that the server refused: another is wanted; STR_NONE: none was */
-    /* Once, later, on the loop. token STR_NONE: they are not connected, or (`why`) it cannot be told
-     * at the moment. It and `principal` are valid during the call. */
+    /* Once, later, on the loop. token STR_NONE: they are not connected, or (`why`) it cannot be
+     * told at the moment. It and `principal` are valid during the call. */
     void (*done)(struct oauth_want *w, struct str token, const char *why);
     struct list node; /* private */
 };
@@ -72,8 +72,8 @@ void oauth_unwant(struct oauth_want *w); /* twice is harmless */
 struct oauth_begin { /* the caller's until done */
     struct str principal, redirect_uri;
     struct str to; /* carried to the way back */
-    /* Once, perhaps at once. `url`: where the browser goes; `sealed`: what it brings back. STR_NONE: `why`, a
-     * sentence's beginning without its end. */
+    /* Once, perhaps at once. `url`: where the browser goes; `sealed`: what it brings back.
+     * STR_NONE: `why`, a sentence's beginning without its end. */
     void (*done)(struct oauth_begin *b, struct str url, struct str sealed, const char *why);
     struct list node; /* private */
 };
@@ -83,7 +83,8 @@ bool oauth_begin(struct oauth *o, struct oauth_begin *b);
 struct oauth_back { /* the caller's until done */
     struct str principal, sealed;
     struct str state, code, issuer, error; /* as the browser brought them; STR_NONE: it did not */
-    /* Once, perhaps at once. why NULL: connected, and saved. `to` is STR_NONE when it did not come from us. */
+    /* Once, perhaps at once. why NULL: connected, and saved. `to` is STR_NONE when it did not come
+     * from us. */
     void (*done)(struct oauth_back *b, struct str to, const char *why);
 };
 /* False: no memory. */

@@ -17,7 +17,7 @@
 static void find_resource(struct oauth *o, unsigned n);
 static void find_server(struct oauth *o, unsigned n);
 
-/* --- the line of those who begin -------------------------------------------------------------------- */
+/* --- the line of those who begin -------------------------------------------------------------- */
 
 static struct oauth_begin *first(struct oauth *o)
 {
@@ -51,7 +51,7 @@ bool oauth_begin(struct oauth *o, struct oauth_begin *b)
     return true;
 }
 
-/* --- discovery ----------------------------------------------------------------------------------------- */
+/* --- discovery -------------------------------------------------------------------------------- */
 
 static bool fetch(struct oauth *o, struct str                                                  url,
                   void (*done)(struct oauth_transfer *, const struct oauth_answer *), unsigned n)
@@ -157,7 +157,7 @@ static void find_server(struct oauth *o, unsigned n)
     else if (!at.ptr || !fetch(o, at, on_server, n)) fail(o, NO_MEMORY);
 }
 
-/* --- who we are to it ------------------------------------------------------------------------------------ */
+/* --- who we are to it ------------------------------------------------------------------------- */
 
 static bool is_registered(const struct oauth *o, const struct oauth_begin *b)
 {
@@ -255,7 +255,7 @@ static void enlist(struct oauth *o)
     buf_done(&scope);
 }
 
-/* --- there --------------------------------------------------------------------------------------------------- */
+/* --- there ------------------------------------------------------------------------------------ */
 
 static struct oauth_source source_of(const struct oauth *o)
 {
@@ -366,7 +366,7 @@ void oauth_pump(struct oauth *o)
     }
 }
 
-/* --- back ------------------------------------------------------------------------------------------------------- */
+/* --- back ------------------------------------------------------------------------------------- */
 
 struct way_back {
     struct oauth        *o;

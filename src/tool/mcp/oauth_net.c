@@ -1,12 +1,12 @@
-/* oauth_net.c -- see oauth_int.h. Every request has an end in time and size, follows no redirect and
- * is sent once; what it carried is wiped. */
+/* oauth_net.c -- see oauth_int.h. Every request has an end in time and size, follows no redirect
+ * and is sent once; what it carried is wiped. */
 #include "base/oauthform.h"
 #include "tool/mcp/oauth_int.h"
 
 #define FETCH_MS   10000L
 #define ANSWER_MAX (256 * 1024)
 
-/* --- requests ------------------------------------------------------------------------------------ */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static size_t on_body(char *p, size_t size, size_t n, void *ctx)
 {
@@ -101,7 +101,7 @@ bool oauth_authenticate(struct oauth_transfer *t, const struct oauth_source *s)
     return true;
 }
 
-/* --- rows ------------------------------------------------------------------------------------------ */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 static void row_free(struct oauth_row *r)
 {

@@ -86,7 +86,7 @@ void oauth_challenge_read(struct arena *a, struct str header, struct oauth_chall
     }
 }
 
-/* --- addresses ---------------------------------------------------------------------------------- */
+/* --- addresses -------------------------------------------------------------------------------- */
 
 static size_t authority_at(struct str url)
 {
@@ -166,7 +166,7 @@ static bool is_about(struct str resource, struct str url)
     return above.len == path.len || path.ptr[above.len] == '/';
 }
 
-/* --- metadata ------------------------------------------------------------------------------------ */
+/* --- metadata --------------------------------------------------------------------------------- */
 
 static bool good_scope(struct str s)
 {
@@ -263,7 +263,7 @@ const char *oauth_server_read(struct arena *a, const struct jv *doc, struct str 
     return a->failed ? "out of memory" : NULL;
 }
 
-/* --- answers ---------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static bool printable(struct str s, size_t max)
 {

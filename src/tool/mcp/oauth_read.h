@@ -6,8 +6,8 @@
  *     a registration (RFC 7591)  who we are to it
  *     a grant (RFC 6749 5.1)     access token, perhaps a refresh token
  *
- * All of it is a stranger's text, and most of it says where secrets are to be sent. So: the metadata
- * of an MCP server comes from that server's own origin and is about its own address; an
+ * All of it is a stranger's text, and most of it says where secrets are to be sent. So: the
+ * metadata of an MCP server comes from that server's own origin and is about its own address; an
  * authorization server's is about the issuer it was asked for, which is https; what is on this
  * machine is believed only of a server that is on this machine itself. PKCE with S256 is a must.
  *
