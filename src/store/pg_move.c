@@ -12,6 +12,9 @@
 
 /* One move at a time into a database; any number that nobody else in it uses. */
 #define ONE_MOVE "SELECT pg_try_advisory_lock(7233962)"
+/* five seconds: longer than a batch takes */
+#define LOCK_TRIES    50
+#define LOCK_PAUSE_MS 100
 /* A move may take long; a lock must not. */
 #define SETTINGS "SET statement_timeout = 0; SET lock_timeout = '5s'"
 #define PREFIX   "parley_"
@@ -330,17 +333,26 @@ static enum err open_source(struct database *d)
     return e ? e : nobody_there(d);
 }
 
+/* A move that was killed a moment ago keeps its lock until the server has noticed, which takes as
+ * long as the statement it was at: calling it again at once must not be told of "another move". */
+static bool is_only_move(struct database *d)
+{
+    for (int tries = 0;; tries++) {
+        PGresult *r = PQexec(d->conn, ONE_MOVE);
+        bool      good = is_good(r), mine = good && PQgetvalue(r, 0, 0)[0] == 't';
+
+        PQclear(r);
+        if (mine || !good || tries == LOCK_TRIES) return mine;
+        uv_sleep(LOCK_PAUSE_MS);
+    }
+}
+
 static enum err open_target(struct database *d)
 {
-    PGresult *r;
-    bool      mine;
-    enum err  e = pg_schema(d->conn, d->base.arena, &d->base.why);
+    enum err e = pg_schema(d->conn, d->base.arena, &d->base.why);
 
     if (e) return e;
-    r = PQexec(d->conn, ONE_MOVE);
-    mine = is_good(r) && PQgetvalue(r, 0, 0)[0] == 't';
-    PQclear(r);
-    if (!mine)
+    if (!is_only_move(d))
         return move_fail(
             &d->base, arena_printf(d->base.arena, "another move into %s is going on", d->at.shown),
             ERR_BUSY);
