@@ -4,6 +4,7 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <string.h>
 
 #include "auth/jwt.h"
 #include "base/json.h"
@@ -25,50 +26,68 @@ static bool name_key(struct sign_key *k)
     return true;
 }
 
-/* Nobody is there to type a password. */
-static int no_password(char *buf, int size, int rwflag, void *u)
+/* What stands in one block of the text; NULL: nothing that can be used as a key. A key under a
+ * password is none, because nobody is there to type it. */
+static EVP_PKEY *key_of(const char *name, const uint8_t *data, long len, bool *private)
 {
-    (void)buf, (void)size, (void)rwflag, (void)u;
-    return -1;
+    *private = strcmp(name, PEM_STRING_PKCS8INF) == 0;
+    if (*private) return d2i_AutoPrivateKey(NULL, &data, len);
+    return strcmp(name, PEM_STRING_PUBLIC) == 0 ? d2i_PUBKEY(NULL, &data, len) : NULL;
 }
 
-/* The next key of the text, of whichever kind; NULL: there is none. */
-static EVP_PKEY *next_key(BIO *in, bool *private)
+/* The next block of the text. False: there is none, or none that is whole. */
+static bool next_key(BIO *in, EVP_PKEY **key, bool *private)
 {
-    long      at = BIO_tell(in);
-    EVP_PKEY *p = PEM_read_bio_PUBKEY(in, NULL, no_password, NULL);
+    char    *name = NULL, *header = NULL;
+    uint8_t *data = NULL;
+    long     len = 0;
 
-    *private = !p;
-    if (p) return p;
-    (void)BIO_seek(in, (int)at);
-    return PEM_read_bio_PrivateKey(in, NULL, no_password, NULL);
+    if (PEM_read_bio(in, &name, &header, &data, &len) != 1) return false;
+    *key = key_of(name, data, len, private);
+    OPENSSL_free(name);
+    OPENSSL_free(header);
+    OPENSSL_clear_free(data, (size_t)len);
+    return true;
+}
+
+static enum err add_key(struct sign_keys *k, EVP_PKEY *p, bool private, const char **why)
+{
+    *why = !p                          ? "one of its keys cannot be read"
+           : k->count == SIGN_KEYS_MAX ? "it holds more than 16 keys"
+                                       : "its key is not of the kind Ed25519";
+    if (!p || k->count == SIGN_KEYS_MAX || !EVP_PKEY_is_a(p, "ED25519")) {
+        EVP_PKEY_free(p);
+        return ERR_TYPE;
+    }
+    k->list[k->count] = (struct sign_key){ .key = p, .private = private };
+    return name_key(&k->list[k->count++]) ? OK : ERR_NOMEM;
+}
+
+/* Was all of it read? A key that is passed over would be a signature nobody looks at. */
+static bool is_end(void)
+{
+    unsigned long e = ERR_peek_last_error();
+    return ERR_GET_LIB(e) == ERR_LIB_PEM && ERR_GET_REASON(e) == PEM_R_NO_START_LINE;
 }
 
 enum err sign_keys_read(struct sign_keys *k, struct str pem, const char **why)
 {
-    BIO      *in = BIO_new_mem_buf(pem.ptr, (int)pem.len);
+    BIO      *in = BIO_new_mem_buf(pem.ptr ? pem.ptr : "", (int)pem.len);
     size_t    before = k->count;
     enum err  e = in ? OK : ERR_NOMEM;
     EVP_PKEY *p;
     bool private;
 
-    *why = e ? "out of memory"
-             : "it holds no key in PEM form; make one with `openssl genpkey "
-               "-algorithm ed25519`";
-    while (!e && (p = next_key(in, &private))) {
-        struct sign_key *x = &k->list[k->count];
-        if (k->count == SIGN_KEYS_MAX || !EVP_PKEY_is_a(p, "ED25519")) {
-            *why = k->count == SIGN_KEYS_MAX ? "it holds more than 16 keys"
-                                             : "its key is not of the kind Ed25519";
-            e = ERR_TYPE;
-            EVP_PKEY_free(p);
-            break;
-        }
-        *x = (struct sign_key){ .key = p, .private = private };
-        k->count++;
-        if (!name_key(x)) e = ERR_NOMEM;
+    *why = "out of memory";
+    ERR_clear_error();
+    while (!e && next_key(in, &p, &private)) e = add_key(k, p, private, why);
+    if (!e && !is_end()) {
+        *why = "one of its keys cannot be read";
+        e = ERR_SYNTAX;
+    } else if (!e && k->count == before) {
+        *why = "it holds no key in PEM form; make one with `openssl genpkey -algorithm ed25519`";
+        e = ERR_SYNTAX;
     }
-    if (!e && k->count == before) e = ERR_SYNTAX;
     while (e && k->count > before) EVP_PKEY_free(k->list[--k->count].key);
     BIO_free(in);
     ERR_clear_error();

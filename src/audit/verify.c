@@ -190,8 +190,8 @@ static void check_kept(struct work *k, struct str text)
     uint64_t   number = 0;
     struct jv *root = open_line(k, text, "that was kept", &number);
 
-    k->v->kept_count++;
     if (!root) return;
+    k->v->kept_count++;
     sha256_of(text, hash);
     if (number > k->last)
         found(k,

@@ -13,7 +13,9 @@
 #include "cli/desk.h"
 
 #define FILE_BYTES_MAX (1 << 30)
-#define UNREAD         3 /* exit status: nothing can be said */
+/* exit status, beside 0 (as recorded), 1 (not) and 2 (usage) */
+#define UNREAD    3 /* nothing can be said */
+#define UNCHECKED 4 /* nothing was found wrong, and something was not looked at */
 
 struct inspection {
     struct cli_line     line;
@@ -35,13 +37,14 @@ static int unread(struct inspection *k, struct str why)
 
 static bool read_file(struct inspection *k, const char *path, struct str *out)
 {
-    FILE      *f = fopen(path, "rb");
+    FILE      *f;
     struct buf b;
     char      *room;
     size_t     n = 0;
 
     buf_init(&b, FILE_BYTES_MAX);
     errno = 0;
+    f = fopen(path, "rb");
     while (f && (room = buf_room(&b, 65536)) && (n = fread(room, 1, 65536, f))) buf_grew(&b, n);
     bool good = f && !ferror(f) && !b.err;
     if (f) fclose(f);
@@ -70,13 +73,33 @@ static bool read_keys(struct inspection *k, struct sign_keys *keys)
     struct str  pem = k->config.audit.key;
 
     if (k->line.public && !read_file(k, k->line.public, &pem)) return false;
-    if (!pem.len || sign_keys_read(keys, pem, &why) == OK) return true;
+    if (!k->line.public && !pem.len) return true;
+    if (sign_keys_read(keys, pem, &why) == OK) return true;
     fprintf(stderr, "parley: the key of %s cannot be used: %s\n",
             k->line.public ? k->line.public : "\"audit.key\"", why);
     return false;
 }
 
-static void tell(const struct verify *v, const struct sign_keys *keys)
+static unsigned note(bool so, const char *what)
+{
+    if (so) printf("note: %s\n", what);
+    return so;
+}
+
+/* What was not looked at, though it is there or was asked for; how much of that there is. */
+static unsigned tell_unchecked(const struct verify *v, const struct sign_keys *keys)
+{
+    bool any = v->checkpoints || v->kept_count;
+
+    return note(!v->logs && !v->stubs,
+                "there is no conversation in the store: nothing was compared") +
+           note(any && !keys->count,
+                "no key was given, so no signature was looked at (--public, or "
+                "\"audit.key\")") +
+           note(!any && keys->count, "there is no checkpoint, so no signature was looked at");
+}
+
+static int tell(const struct verify *v, const struct sign_keys *keys)
 {
     printf("%llu conversations with %llu facts, %llu removed ones, %llu checkpoints with %llu "
            "heads: ",
@@ -88,12 +111,20 @@ static void tell(const struct verify *v, const struct sign_keys *keys)
         printf("note: before the chain began: %llu facts, not covered by it; their checksums were "
                "compared, and nothing ties them to those after them\n",
                (unsigned long long)v->before);
-    if (!keys->count)
-        puts("note: no key was given, so no signature was looked at (--public, or \"audit.key\")");
-    if (!v->kept_count)
-        puts(
-            "note: no checkpoint from elsewhere was given (--checkpoint), so a store that was made "
-            "anew as a whole would not be noticed");
+    unsigned unchecked = tell_unchecked(v, keys);
+    note(
+        !v->kept_count,
+        "no checkpoint from elsewhere was given (--checkpoint), so a store that was made anew as a "
+        "whole would not be noticed");
+    return v->problems ? 1 : unchecked ? UNCHECKED : 0;
+}
+
+/* Were there any in the file that was named? */
+static bool holds_any(const struct inspection *k, bool any)
+{
+    if (k->line.checkpoint && !any)
+        fprintf(stderr, "parley: %s holds no checkpoint\n", k->line.checkpoint);
+    return !k->line.checkpoint || any;
 }
 
 static int verify(struct inspection *k)
@@ -105,17 +136,13 @@ static int verify(struct inspection *k)
 
     if ((k->line.checkpoint && !read_file(k, k->line.checkpoint, &v.kept)) || !read_keys(k, &keys))
         goto out;
-    if (k->line.checkpoint && !str_trim(v.kept).len) {
-        fprintf(stderr, "parley: %s holds no checkpoint\n", k->line.checkpoint);
-        goto out;
-    }
+    if (!holds_any(k, str_trim(v.kept).len > 0)) goto out;
     if (verify_store(&v, k->config.store, &k->arena, &why)) {
         status = unread(k, why);
         goto out;
     }
     cli_far_end();
-    tell(&v, &keys);
-    status = v.problems ? 1 : 0;
+    if (holds_any(k, v.kept_count > 0)) status = tell(&v, &keys);
 out:
     sign_keys_done(&keys);
     return status;

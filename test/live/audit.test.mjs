@@ -5,20 +5,11 @@ import crypto from 'node:crypto';
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
-import { ROOT, check, parley, runToEnd, same, settled, skip, sound, test, until } from './lib.mjs';
+import { check, parley, same, skip, sound, test, until } from './lib.mjs';
+import { audited, keys, lines, noted, paid, payload, people, stranger, types } from './record.mjs';
 
 const python = () => { if (spawnSync('python3', ['-c', 'import sqlite3']).status !== 0) skip('no python3 with sqlite3'); };
 const sql = (db, text) => { const r = spawnSync('python3', ['-c', 'import sqlite3, sys; sqlite3.connect(sys.argv[1], isolation_level=None, timeout=10).execute(sys.argv[2])', db, text]); if (r.status !== 0) throw new Error(String(r.stderr)); };
-const lines = (file) => (fs.existsSync(file) ? fs.readFileSync(file, 'utf8').split('\n').filter(Boolean) : []);
-const payload = (line) => JSON.parse(Buffer.from(line.split('.')[1], 'base64url'));
-
-function keys(dir) {
-    const { privateKey, publicKey } = crypto.generateKeyPairSync('ed25519');
-    fs.writeFileSync(path.join(dir, 'audit.key'), privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
-    fs.writeFileSync(path.join(dir, 'audit.pub'), publicKey.export({ type: 'spki', format: 'pem' }));
-    return { key: `file:${path.join(dir, 'audit.key')}`, pub: path.join(dir, 'audit.pub') };
-}
-
 // Whoever is told elsewhere; `status` is what it answers.
 async function elsewhere(t) {
     const place = { told: [], status: 204 };
@@ -32,33 +23,6 @@ async function elsewhere(t) {
     t.defer(() => server.close());
     place.url = `http://127.0.0.1:${server.address().port}/checkpoints`;
     return place;
-}
-
-async function audited(t, { webhook } = {}) {
-    const dir = t.folder(), { key, pub } = keys(dir), file = path.join(dir, 'checkpoints.jws');
-    const server = await t.serve({ dir, config: { audit: { key, every: 1, file, ...(webhook && { webhook }) } } });
-    const cli = (...args) => parley(['audit', ...args, '--config', path.join(dir, 'parley.json'), '--store', server.db]);
-    return { server, file, pub, cli };
-}
-
-// A payment that was approved and made; gives its thread.
-async function paid(server) {
-    const s = sound(await server.turn('Send 50 dollars to Hanako'));
-    const id = s.events.find((e) => e.data.type === 'tool_confirmation').data.confirmation_id;
-    const thread = s.events.at(-1).data.payload.thread_id;
-    same((await server.post(`/v1/approvals/${id}`, { confirmed: true })).status, 200);
-    await settled(server, thread);
-    return thread;
-}
-const noted = (file, count) => until(() => lines(file).length >= count && lines(file), `${count} checkpoints in the file`);
-
-async function stranger(t, { cli, pub }, kept) {
-    const out = path.join(t.folder(), 'export.jsonl');
-    const r = await cli('export');
-    same([r.code, r.err], [0, '']);
-    fs.writeFileSync(out, r.out);
-    fs.writeFileSync(`${out}.kept`, kept);
-    return { export: r.out, ...(await runToEnd(process.execPath, [path.join(ROOT, 'examples/audit-verify/verify.mjs'), out, pub, `${out}.kept`])) };
 }
 
 test('checkpoints go to a file and to a webhook, signed, each tied to the one before', async (t) => {
@@ -156,22 +120,6 @@ test('what cannot be verified is said in words, with an exit status of its own',
 });
 
 // --- people -------------------------------------------------------------------------------------
-
-const ROLES = { ann: ['user'], bob: ['user', 'approver'], fay: ['approver'], fin: ['approver'], root: ['admin'] };
-async function people(t, config = { approvals: { who: 'approver' } }, deciders = ['bob']) {
-    const dir = t.folder(), list = Object.entries(ROLES).map(([name, roles]) => ({ principal: name, roles, sha256: crypto.createHash('sha256').update(`key-of-${name}-0123456789`).digest('hex') }));
-    const server = await t.serve({ dir, config: { auth: { keys: list }, ...config } });
-    const as = (name) => ({ authorization: `Bearer key-of-${name}-0123456789` });
-    const s = await (await server.open('POST', '/v1/chat/stream', { message: 'Send 50 dollars to Hanako' }, as('ann'))).read();
-    const id = s.events.find((e) => e.data.type === 'tool_confirmation').data.confirmation_id;
-    for (const who of deciders) same((await server.post(`/v1/approvals/${id}`, { confirmed: true }, as(who))).status < 300, true);
-    await until(() => server.ledger().length === 1, 'the payment');
-    await until(async () => (await server.get('/v1/threads', as('ann'))).json.threads[0].state === 'idle', 'the end');
-    const cli = (...args) => parley(['people', ...args, '--config', path.join(dir, 'parley.json'), '--store', server.db]);
-    const erase = (name, who) => parley(['people', 'erase', name, server.url], { env: { ...process.env, PARLEY_KEY: `key-of-${who}-0123456789` } });
-    return { server, as, cli, erase };
-}
-const types = (out) => out.split('\n').filter(Boolean).map((l) => JSON.parse(l));
 
 test('a person gets all that is theirs, and of others only what they decided', async (t) => {
     const { cli } = await people(t);

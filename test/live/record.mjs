@@ -1,0 +1,83 @@
+// record.mjs -- a server whose record is signed, in a file or in a database, and what one does with it:
+// the program's own commands, and a stranger's verifier.
+import crypto from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { newStore, storeUrl } from '../cluster/lib.mjs';
+import { ROOT, parley, runToEnd, same, settled, sound, until } from './lib.mjs';
+
+export const lines = (file) => (fs.existsSync(file) ? fs.readFileSync(file, 'utf8').split('\n').filter(Boolean) : []);
+export const payload = (line) => JSON.parse(Buffer.from(line.split('.')[1], 'base64url'));
+export const types = (out) => out.split('\n').filter(Boolean).map((l) => JSON.parse(l));
+
+export function keys(dir) {
+    const { privateKey, publicKey } = crypto.generateKeyPairSync('ed25519');
+    fs.writeFileSync(path.join(dir, 'audit.key'), privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+    fs.writeFileSync(path.join(dir, 'audit.pub'), publicKey.export({ type: 'spki', format: 'pem' }));
+    return { key: `file:${path.join(dir, 'audit.key')}`, pub: path.join(dir, 'audit.pub') };
+}
+
+// Both kinds of store, for whoever tries the same with each: its name, and a url of a new one ('': the server's file).
+export const STORES = [['a file', async () => ''], ['a database', async () => storeUrl(await newStore())]];
+
+// {config} as for any server, on the database at {url}; without one on a file.
+async function serve(t, dir, config, url) {
+    if (!url) return t.serve({ dir, config });
+    const db = path.join(dir, 'x.db');
+    return t.serve({ dir, store: null, db, config: { ...config, store: url, demo: { ...config.demo, ledger: `${db}.ledger.jsonl` } } });
+}
+const about = (dir, server, url) => ['--config', path.join(dir, 'parley.json'), ...(url ? [] : ['--store', server.db])];
+
+export async function audited(t, { webhook, url, config = {} } = {}) {
+    const dir = t.folder(), { key, pub } = keys(dir), file = path.join(dir, 'checkpoints.jws');
+    const server = await serve(t, dir, { audit: { key, every: 1, file, ...(webhook && { webhook }) }, ...config }, url);
+    const cli = (...args) => parley(['audit', ...args, ...about(dir, server, url)]);
+    return { server, dir, file, pub, cli };
+}
+
+// A payment that was approved and made; gives its thread.
+export async function paid(server) {
+    const s = sound(await server.turn('Send 50 dollars to Hanako'));
+    const id = s.events.find((e) => e.data.type === 'tool_confirmation').data.confirmation_id;
+    const thread = s.events.at(-1).data.payload.thread_id;
+    same((await server.post(`/v1/approvals/${id}`, { confirmed: true })).status, 200);
+    await settled(server, thread);
+    return thread;
+}
+export const noted = (file, count) => until(() => lines(file).length >= count && lines(file), `${count} checkpoints in the file`);
+
+// The verifier that shares no code with parley, over three files.
+export const verifier = (...files) => runToEnd(process.execPath, [path.join(ROOT, 'examples/audit-verify/verify.mjs'), ...files]);
+export async function stranger(t, { cli, pub }, kept) {
+    const out = path.join(t.folder(), 'export.jsonl');
+    const r = await cli('export');
+    same([r.code, r.err], [0, '']);
+    fs.writeFileSync(out, r.out);
+    fs.writeFileSync(`${out}.kept`, kept);
+    return { export: r.out, ...(await verifier(out, pub, `${out}.kept`)) };
+}
+
+// --- people --------------------------------------------------------------------------------------
+
+const ROLES = { ann: ['user'], bob: ['user', 'approver'], fay: ['approver'], fin: ['approver'], root: ['admin'] };
+export const key = (name) => `key-of-${name}-0123456789`;
+export const as = (name) => ({ authorization: `Bearer ${key(name)}` });
+// A server that knows them.
+export async function organisation(t, config = {}, { url, roles = ROLES } = {}) {
+    const dir = t.folder(), list = Object.entries(roles).map(([name, all]) => ({ principal: name, roles: all, sha256: crypto.createHash('sha256').update(key(name)).digest('hex') }));
+    const server = await serve(t, dir, { auth: { keys: list }, ...config }, url);
+    const cli = (...args) => parley(['people', ...args, ...about(dir, server, url)]);
+    const audit = (...args) => parley(['audit', ...args, ...about(dir, server, url)]);
+    const erase = (name, who) => parley(['people', 'erase', name, server.url], { env: { ...process.env, PARLEY_KEY: key(who) } });
+    return { server, dir, cli, audit, erase };
+}
+// ... in which ann wanted to pay and others said yes.
+export async function people(t, config = { approvals: { who: 'approver' } }, deciders = ['bob']) {
+    const { server, cli, erase } = await organisation(t, config);
+    const s = await (await server.open('POST', '/v1/chat/stream', { message: 'Send 50 dollars to Hanako' }, as('ann'))).read();
+    const id = s.events.find((e) => e.data.type === 'tool_confirmation').data.confirmation_id;
+    for (const who of deciders) same((await server.post(`/v1/approvals/${id}`, { confirmed: true }, as(who))).status < 300, true);
+    await until(() => server.ledger().length === 1, 'the payment');
+    await until(async () => (await server.get('/v1/threads', as('ann'))).json.threads[0].state === 'idle', 'the end');
+    return { server, as, cli, erase };
+}
