@@ -243,6 +243,14 @@ static void compare(struct work *k, struct log_name log, uint64_t seq, const uin
     }
 }
 
+/* Does one of its points have this seq? */
+static bool is_noted(const struct noted *n, uint64_t seq)
+{
+    for (const struct point *p = n ? n->first : NULL; p; p = p->next)
+        if (p->seq == seq) return true;
+    return false;
+}
+
 static void begin(struct work *k, struct str name)
 {
     k->chain = (struct chain_check){ 0 };
@@ -286,6 +294,8 @@ static bool on_fact(struct store_walk *w, const struct walk_log *l, const struct
     k->seq = f->seq;
     if (!chain_follows(&k->chain, l->log, f, m))
         broken(k, l->log, "it is not what was appended", f->seq);
+    if (f->seq == 1 && f->at_ms != l->created_ms)
+        broken(k, l->log, "it was made at another time", f->seq);
     if (k->chain.begun) compare(k, l->log, f->seq, k->chain.head);
     return true;
 }
@@ -296,12 +306,36 @@ static bool on_log_end(struct store_walk *w, const struct walk_log *l)
 
     if (k->seq != l->seq) broken(k, l->log, "its end is missing", k->seq + 1);
     else if (!chain_ends(&k->chain, l->head)) broken(k, l->log, "its head is another", k->seq);
+    if (l->noted && !is_noted(k->noted, l->noted))
+        broken(k, l->log, "no checkpoint noted what the store says is noted", l->noted);
     k->v->before += k->chain.before;
     end(k, l->log, k->seq);
     return true;
 }
 
 /* --- stubs ------------------------------------------------------------------------- */
+
+/* Is it called as it must be, and made when it says? The name is a hash of both and of the owner; an
+ * owner who was erased took that away, and left the name as that of the thread and the time in the
+ * last fact. */
+static bool is_named(struct work *k, const struct walk_stub *s)
+{
+    char             name[CHAIN_NAME + 1];
+    struct jv       *body = NULL;
+    const struct jv *made;
+    int64_t          ms = 0;
+    bool             good;
+
+    chain_name(s->log, s->created_ms, name);
+    if (str_is(s->name, name)) return true;
+    if (!str_is(s->kind, "erased") || !str_eq(s->name, s->log.thread)) return false;
+    if (json_parse(&k->scratch, s->body, &body, NULL) == ERR_NOMEM) k->failed = true;
+    made = jv_get(body, "created_ms");
+    good = !made || (jv_int(made, &ms) && ms == s->created_ms);
+    k->v->undated += !made;
+    arena_reset(&k->scratch);
+    return good;
+}
 
 static bool on_stub(struct store_walk *w, const struct walk_stub *s)
 {
@@ -327,6 +361,9 @@ static bool on_stub(struct store_walk *w, const struct walk_stub *s)
     if (count && memcmp(digest, digests + (count - 1) * CHAIN_LEN, CHAIN_LEN) != 0)
         broken(k, s->log, "its stub is not what was left", s->seq);
     if (count && !chain_ends(&k->chain, s->head)) broken(k, s->log, "its head is another", s->seq);
+    if (!is_named(k, s)) broken(k, s->log, "its stub is another's, or of another time", s->seq);
+    if (s->noted && !is_noted(k->noted, s->seq))
+        broken(k, s->log, "no checkpoint noted what the store says is noted", s->seq);
     end(k, s->log, s->seq);
     return !k->failed;
 }

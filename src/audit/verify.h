@@ -3,7 +3,10 @@
  *
  * What is found:
  *   - a fact, a stub or a checkpoint that is not what was written (one bit is enough);
+ *   - when a conversation was made, whose it was, how it is called;
  *   - a conversation whose last facts are gone, or that is gone without a stub;
+ *   - one that the store says is noted by a checkpoint, and is not: that would keep it from all that
+ *     come;
  *   - a conversation or a whole store whose chain was made anew: only against a checkpoint that
  *     somebody else kept, because whoever made it anew can have signed it anew as well.
  * What is not: a change since the last checkpoint, by somebody who computes new links for it; and
@@ -26,6 +29,7 @@ struct verify {
     void    *ctx;
     /* out */
     uint64_t logs, facts, before, stubs, checkpoints, kept_count, heads, problems;
+    uint64_t undated; /* erased by an earlier version: when they were made is not covered */
 };
 
 /* OK: all of it was looked at; v->problems says what came of it. */

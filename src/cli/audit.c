@@ -89,14 +89,14 @@ static unsigned note(bool so, const char *what)
 /* What was not looked at, though it is there or was asked for; how much of that there is. */
 static unsigned tell_unchecked(const struct verify *v, const struct sign_keys *keys)
 {
-    bool any = v->checkpoints || v->kept_count;
+    bool     any = v->checkpoints || v->kept_count;
+    unsigned n = 0;
 
-    return note(!v->logs && !v->stubs,
-                "there is no conversation in the store: nothing was compared") +
-           note(any && !keys->count,
-                "no key was given, so no signature was looked at (--public, or "
-                "\"audit.key\")") +
-           note(!any && keys->count, "there is no checkpoint, so no signature was looked at");
+    n += note(!v->logs && !v->stubs, "there is no conversation in the store: nothing was compared");
+    n += note(any && !keys->count,
+              "no key was given, so no signature was looked at (--public, or \"audit.key\")");
+    n += note(!any && keys->count, "there is no checkpoint, so no signature was looked at");
+    return n;
 }
 
 static int tell(const struct verify *v, const struct sign_keys *keys)
@@ -111,6 +111,10 @@ static int tell(const struct verify *v, const struct sign_keys *keys)
         printf("note: before the chain began: %llu facts, not covered by it; their checksums were "
                "compared, and nothing ties them to those after them\n",
                (unsigned long long)v->before);
+    if (v->undated)
+        printf("note: %llu erased conversations do not say when they were made (an earlier version "
+               "of parley erased them); what the store says of that is not covered\n",
+               (unsigned long long)v->undated);
     unsigned unchecked = tell_unchecked(v, keys);
     note(
         !v->kept_count,
@@ -199,7 +203,7 @@ static void show_stub(struct inspection *k, const struct jv *line)
     char       at[CLOCK_RFC3339_LEN + 1];
 
     clock_rfc3339(jv_int_at(line, "removed_ms", 0), at);
-    printf("removed at %s", at);
+    printf("%s at %s", str_is(jv_str_at(line, "kind"), "erased") ? "erased" : "removed", at);
     if (json_parse(&k->arena, jv_str_at(line, "body"), &body, NULL)) body = NULL;
     if (jv_str_at(body, "by").len)
         fputs(" by ", stdout), desk_put(stdout, jv_str_at(body, "by"), GLYPH_LINE);

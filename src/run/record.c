@@ -206,18 +206,22 @@ void record_theirs(struct jsonw *w, const struct jv *call, struct str name)
     copy_members(w, call, &(struct naming){ name, STR_NONE });
 }
 
-struct str record_erased(struct arena *a, struct str body, struct str name, struct str other)
+struct str record_erased(struct arena *a, struct str body, struct str name, struct str other,
+                         int64_t created_ms)
 {
-    struct jv   *v;
+    struct jv   *v = NULL;
     struct buf   b;
     struct jsonw w;
     struct str   out;
-    enum err     e = json_parse(a, body, &v, NULL);
 
-    if (e) return e == ERR_NOMEM ? STR_NONE : STR("{\"unread\":true}");
+    if (json_parse(a, body, &v, NULL) == ERR_NOMEM) return STR_NONE;
     buf_init(&b, 0);
     jsonw_init(&w, &b);
-    copy(&w, v, &(struct naming){ name, other });
+    jw_obj(&w);
+    if (jv_is(v, JSON_OBJECT)) copy_members(&w, v, &(struct naming){ name, other });
+    else jw_kbool(&w, "unread", true);
+    if (!jv_get(v, "created_ms")) jw_kint(&w, "created_ms", created_ms);
+    jw_end_obj(&w);
     out = b.err ? STR_NONE : arena_dup(a, buf_view(&b));
     buf_done(&b);
     return out;

@@ -30,9 +30,12 @@ bool       record_is_by(const struct fold *f, const struct call *c, struct str w
  * no memory. A fold without facts is one that could not be read: {"unread":true}. */
 struct str record_stub(struct arena *a, const struct fold *f, struct str by, struct str via);
 
-/* A stub's body with another name wherever `name` stands as "by". In `a`; STR_NONE: no memory. One
- * that cannot be understood becomes {"unread":true}: no name may stay in it. */
-struct str record_erased(struct arena *a, struct str body, struct str name, struct str other);
+/* A stub's body with another name wherever `name` stands as "by", and with "created_ms": without its
+ * owner's name the name of the log cannot be computed any more, which held that time before. In `a`;
+ * STR_NONE: no memory. One that cannot be understood becomes {"unread":true}: no name may stay in
+ * it. */
+struct str record_erased(struct arena *a, struct str body, struct str name, struct str other,
+                         int64_t created_ms);
 
 /* A call of a stub's body, its members: nobody's name but this one is told. */
 void record_theirs(struct jsonw *w, const struct jv *call, struct str name);

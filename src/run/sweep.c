@@ -279,7 +279,8 @@ static void next_stub(struct erase *x)
                                   .owner = own ? as : row->owner,
                                   /* people choose the names of conversations, too */
                                   .thread = own ? str_c(row->log) : row->thread,
-                                  .body = record_erased(&x->arena, row->line, x->name, as),
+                                  .body = record_erased(&x->arena, row->line, x->name, as,
+                                                        row->created_ms),
                                   .at_ms = clock_wall_ms(),
                                   .done = on_stub };
     if (x->op.body.ptr && as.ptr) store_erase(hub_setup(x->hub)->store, &x->op);

@@ -95,8 +95,9 @@ static const char *const read_sql[PG_STMTS] = {
                " < CASE WHEN EXISTS (SELECT FROM parley_approval a WHERE a.thread = t.id) THEN"
                " $2::int8 ELSE $1::int8 END LIMIT $3::int8",
     [PG_LOGS] = "SELECT " THREAD_COLUMNS " FROM parley_thread WHERE owner = $1 LIMIT $2::int8",
-    [PG_STUBS] = "SELECT num, log, owner, name, seq, body FROM parley_stub WHERE owner = $1"
-                 " OR position($2::bytea IN body) > 0 LIMIT $3::int8",
+    [PG_STUBS] =
+        "SELECT num, log, owner, name, seq, body, created_ms FROM parley_stub WHERE owner = $1"
+        " OR position($2::bytea IN body) > 0 LIMIT $3::int8",
     [PG_LAST] = "SELECT number, line FROM parley_checkpoint WHERE number ="
                 " (SELECT max(number) FROM parley_checkpoint)",
     [PG_UNTOLD] = "SELECT number, line FROM parley_checkpoint WHERE NOT told ORDER BY number"
@@ -449,6 +450,7 @@ static uint64_t fill_stub(const PGresult *r, int i, struct store_row *row)
     row->thread = res_str(r, i, 3);
     row->seq = (uint64_t)res_int(r, i, 4);
     row->line = res_str(r, i, 5);
+    row->created_ms = res_int(r, i, 6);
     return 0;
 }
 

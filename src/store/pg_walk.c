@@ -9,12 +9,13 @@ static const char checkpoints[] = "DECLARE walk CURSOR FOR SELECT number, line F
                                   " parley_checkpoint ORDER BY number";
 static const char logs[] =
     "DECLARE walk CURSOR FOR SELECT t.id, t.owner, t.name, t.title, t.state, t.created_ms,"
-    " t.updated_ms, t.seq, parley_head(t.links), f.seq, f.at_ms, f.kind, f.body, f.sum, f.link"
-    " FROM parley_thread t LEFT JOIN parley_fact f ON f.thread = t.id WHERE" OF_LOG
-    " ORDER BY t.id, f.seq";
+    " t.updated_ms, t.seq, parley_head(t.links), f.seq, f.at_ms, f.kind, f.body, f.sum, f.link,"
+    " n.seq FROM parley_thread t LEFT JOIN parley_noted n ON n.thread = t.id LEFT JOIN parley_fact "
+    "f ON f.thread = t.id WHERE" OF_LOG " ORDER BY t.id, f.seq";
 static const char stubs[] =
     "DECLARE walk CURSOR FOR SELECT t.num, t.log, t.owner, t.name, t.created_ms, t.removed_ms,"
-    " t.seq, t.kind, t.body, t.digests, t.head FROM parley_stub t WHERE" OF_LOG " ORDER BY t.num";
+    " t.seq, t.kind, t.body, t.digests, t.head, t.noted FROM parley_stub t WHERE" OF_LOG
+    " ORDER BY t.num";
 static const char counts[] =
     "DECLARE walk CURSOR FOR SELECT (SELECT count(*) FROM parley_thread t WHERE" OF_LOG
     "), (SELECT count(*) FROM parley_stub t WHERE" OF_LOG ")";
@@ -40,7 +41,8 @@ static bool tell_row(struct walk_at *at, const PGresult *r, int i)
                             .created_ms = res_int(r, i, 5),
                             .updated_ms = res_int(r, i, 6),
                             .seq = (uint64_t)res_int(r, i, 7),
-                            .head = res_str(r, i, 8) };
+                            .head = res_str(r, i, 8),
+                            .noted = (uint64_t)res_int(r, i, 15) };
     struct store_fact f = { (uint64_t)res_int(r, i, 9), res_int(r, i, 10), res_str(r, i, 11),
                             res_str(r, i, 12) };
     struct chain_mark m = { .link = res_str(r, i, 14),
@@ -61,7 +63,8 @@ static bool tell_stub(struct walk_at *at, const PGresult *r, int i)
                            .kind = res_str(r, i, 7),
                            .body = res_str(r, i, 8),
                            .digests = res_str(r, i, 9),
-                           .head = res_str(r, i, 10) };
+                           .head = res_str(r, i, 10),
+                           .noted = res_bool(r, i, 11) };
     return !at->w->stub || at->w->stub(at->w, &s);
 }
 

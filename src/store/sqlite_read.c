@@ -128,7 +128,8 @@ const char *const db_read_sql[R_COUNT] = {
                " CASE WHEN EXISTS (SELECT 1 FROM approval a WHERE a.thread = t.id) THEN ?2 ELSE ?1"
                " END LIMIT ?3"),
     [R_LOGS] = "SELECT " THREAD_COLUMNS " FROM thread WHERE owner = ?1 LIMIT ?2",
-    [R_STUBS] = "SELECT num, log, owner, name, seq, body FROM stub WHERE owner = ?1 OR instr(body,"
+    [R_STUBS] = "SELECT num, log, owner, name, seq, body, created_ms FROM stub WHERE owner = ?1 OR "
+                "instr(body,"
                 " ?2) > 0 LIMIT ?3",
     [R_LAST] = "SELECT number, line FROM checkpoint WHERE number ="
                " (SELECT max(number) FROM checkpoint)",
@@ -372,6 +373,7 @@ static uint64_t fill_stub(struct arena *a, sqlite3_stmt *st, struct store_row *r
     row->thread = copy(a, st, 3);
     row->seq = (uint64_t)sqlite3_column_int64(st, 4);
     row->line = copy(a, st, 5);
+    row->created_ms = sqlite3_column_int64(st, 6);
     return 0;
 }
 

@@ -263,8 +263,8 @@ enum store_list_kind {
      * asked in them, since `day` (ms, too): 0 is never. Looks at every log, likewise. */
     STORE_OLD,
     STORE_LOGS, /* all of `owner`, also those that are not listed or no conversations; unordered */
-    /* Stubs that are `owner`'s or have `search` in their body: owner, thread, log, seq, num, and
-     * the body as `line`. Looks at every stub. */
+    /* Stubs that are `owner`'s or have `search` in their body: owner, thread, log, seq, num,
+     * created_ms, and the body as `line`. Looks at every stub. */
     STORE_STUBS,
     STORE_LAST,   /* the checkpoint with the largest number, if any */
     STORE_UNTOLD, /* checkpoints that are not told yet, in their order */

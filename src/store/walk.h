@@ -17,6 +17,8 @@ struct walk_log {
     int64_t         created_ms, updated_ms;
     uint64_t        seq;
     struct str      head; /* STR_NONE: older than the chain */
+    /* up to where the store says that checkpoints have noted it; 0: not at all */
+    uint64_t        noted;
 };
 
 struct walk_stub {
@@ -27,6 +29,7 @@ struct walk_stub {
     uint64_t        seq; /* of its last fact, which is all that is left of its words */
     struct str      kind, body;
     struct str      digests, head;
+    bool            noted; /* the store says that a checkpoint has this head */
 };
 
 /* Each may be NULL; false ends the walk. Texts are valid during the call. A log is told before its

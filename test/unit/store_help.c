@@ -431,6 +431,30 @@ enum err fix_edit(struct fix *f, const char *owner, const char *thread, const ch
                                            .remove = remove });
 }
 
+struct er {
+    struct store_erase x;
+    struct fix        *f;
+    enum err           e;
+};
+
+static void on_erase(struct store_erase *x, enum err e)
+{
+    struct er *r = LIST_ITEM(x, struct er, x);
+    r->e = e;
+    r->f->pending--;
+}
+
+enum err fix_erase(struct fix *f, struct store_erase x)
+{
+    struct er r = { .f = f, .x = x };
+
+    r.x.done = on_erase;
+    f->pending++;
+    store_erase(f->store, &r.x);
+    fix_wait(f);
+    return r.e;
+}
+
 enum err fix_retitle(struct fix *f, const char *owner, const char *thread, const char *title,
                      const char *was)
 {

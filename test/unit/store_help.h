@@ -91,6 +91,7 @@ enum err   fix_edit(struct fix *f, const char *owner, const char *thread, const 
                     bool remove);
 enum err   fix_remove(struct fix *f, const char *owner, const char *thread, const char *stub,
                       int64_t at_ms);
+enum err   fix_erase(struct fix *f, struct store_erase x);
 enum err   fix_retitle(struct fix *f, const char *owner, const char *thread, const char *title,
                        const char *was);
 

@@ -41,6 +41,44 @@ void suite_sql(const char *sqlite, const char *postgres)
     sqlite3_close(db);
 }
 
+static int add_name(void *ctx, int count, char **values, char **names)
+{
+    (void)count, (void)names;
+    buf_printf(ctx, "%s ", values[0]);
+    return 0;
+}
+
+static void sqlite_columns(struct buf *out, const char *table)
+{
+    sqlite3 *db;
+    char     text[128];
+
+    snprintf(text, sizeof text, "SELECT name FROM pragma_table_info('%s')", table);
+    REQUIRE(sqlite3_open(store_url + strlen("sqlite:"), &db) == SQLITE_OK);
+    REQUIRE(sqlite3_exec(db, text, add_name, out, NULL) == SQLITE_OK);
+    sqlite3_close(db);
+}
+
+struct str suite_columns(struct fix *f, const char *table)
+{
+    struct buf b;
+    struct str names;
+    char       text[256];
+
+    buf_init(&b, 0);
+    buf_chr(&b, ' ');
+    snprintf(
+        text, sizeof text,
+        "SELECT string_agg(attname::text, ' ') || ' ' FROM pg_attribute WHERE attnum > 0 AND NOT"
+        " attisdropped AND attrelid = '%s'::regclass",
+        table);
+    if (str_starts(str_c(store_url), STR("sqlite:"))) sqlite_columns(&b, table);
+    else buf_printf(&b, "%s", pg_run(store_url, text));
+    names = arena_dup(&f->arena, buf_view(&b));
+    buf_done(&b);
+    return names;
+}
+
 /* --- stubs --------------------------------------------------------------------------- */
 
 struct chain_walk {

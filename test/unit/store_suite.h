@@ -15,6 +15,9 @@ void suite_thread(struct fix *f, const char *owner, const char *name, const char
 /* Behind the store's back: in the words of whichever store it is. */
 void suite_sql(const char *sqlite, const char *postgres);
 
+/* The names of a table's columns, " a b c ". */
+struct str suite_columns(struct fix *f, const char *table);
+
 /* Does every log of the store at `url` have the chain of its facts, from the first on to its
  * head? */
 bool suite_chained(struct fix *f, const char *url);

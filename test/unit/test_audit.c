@@ -307,8 +307,9 @@ STORE_TEST(an_older_state_of_the_store_is_found_against_what_was_kept)
 
     prepare(f);
     kept = last;
-    suite_sql("DELETE FROM checkpoint WHERE number = 2",
-              "DELETE FROM parley_checkpoint WHERE number = 2");
+    suite_sql("DELETE FROM checkpoint WHERE number = 2; DELETE FROM noted",
+              "WITH older AS (DELETE FROM parley_checkpoint WHERE number = 2)"
+              " DELETE FROM parley_noted");
     CHECK(problems(f, STR_NONE) == 0);
     CHECK(problems(f, kept) == 1);
     SAYS("checkpoint 2 that was kept is not in the store: this is an older state of it");
@@ -350,6 +351,186 @@ STORE_TEST(a_stub_that_was_changed_is_found)
               " seq = 3");
     CHECK(problems(f, STR_NONE) >= 1);
     sign_keys_done(&keys);
+}
+
+/* --- every column --------------------------------------------------------------------------- */
+
+/* What becomes of a column that somebody else changes. */
+enum told {
+    FOUND,    /* verify says so */
+    UNTOLD,   /* neither export nor show nor verify tells anything from it */
+    IDENTITY, /* the table's own number: it cannot be changed in a database, and is not told */
+    HEALS,    /* the next checkpoint notes its logs once more */
+};
+static const struct column {
+    const char *table, *name, *to;
+    enum told   told;
+} columns[] = {
+    { "thread", "id", "id + 100", IDENTITY },
+    { "thread", "owner", "'eve'", FOUND },
+    { "thread", "name", "'eve' || name", FOUND },
+    { "thread", "title", "'evil'", UNTOLD },
+    { "thread", "state", "'idle'", UNTOLD },
+    { "thread", "seq", "seq + 1", FOUND },
+    { "thread", "created_ms", "created_ms + 1", FOUND },
+    { "thread", "updated_ms", "updated_ms + 1", UNTOLD },
+    { "thread", "hidden", "NOT hidden", UNTOLD },
+    { "thread", "source", "'mcp'", UNTOLD },
+    { "thread", "grp", "'g'", UNTOLD },
+    { "thread", "links", "NULL", FOUND },
+    { "thread", "holder", "'n'", UNTOLD },
+    { "thread", "epoch", "epoch + 1", UNTOLD },
+    { "fact", "thread", "thread + 100", FOUND },
+    { "fact", "seq", "seq + 100", FOUND },
+    { "fact", "at_ms", "at_ms + 1", FOUND },
+    { "fact", "kind", "'decided'", FOUND },
+    { "fact", "body", "'twp'", FOUND },
+    { "fact", "sum", "sum + 1", FOUND },
+    { "fact", "link", "NULL", FOUND },
+    { "fact", "epoch", "epoch + 1", UNTOLD },
+    { "stub", "num", "num + 100", IDENTITY },
+    { "stub", "log", "'0123456789abcdef0123456789abcdef'", FOUND },
+    { "stub", "owner", "'eve'", FOUND },
+    { "stub", "name", "'eve'", FOUND },
+    { "stub", "created_ms", "created_ms + 1", FOUND },
+    { "stub", "removed_ms", "removed_ms + 1", FOUND },
+    { "stub", "seq", "seq + 1", FOUND },
+    { "stub", "kind", "'x'", FOUND },
+    { "stub", "digests", "head", FOUND },
+    { "stub", "head", "digests", FOUND },
+    { "stub", "body", "'{}'", FOUND },
+    { "stub", "noted", "NOT noted", FOUND }, /* of what is not noted; else it is noted again */
+    { "noted", "thread", "thread + 100", HEALS },
+    { "noted", "seq", "seq + 1", FOUND },
+    { "checkpoint", "number", "number + 1", FOUND },
+    { "checkpoint", "at_ms", "at_ms + 1", UNTOLD }, /* what was signed has it, too */
+    { "checkpoint", "line", "'x'", FOUND },
+    { "checkpoint", "told", "NOT told", UNTOLD },
+};
+#define COLUMNS (sizeof columns / sizeof *columns)
+
+static bool is_sqlite(void)
+{
+    return str_starts(str_c(store_url), STR("sqlite:"));
+}
+
+/* `sqlite` and `pg` are formats that take the table, %1$s, and the column, %2$s. */
+static void change(const struct column *c, const char *sqlite, const char *pg)
+{
+    char one[512], other[512];
+
+    snprintf(one, sizeof one, sqlite, c->table, c->name, c->to);
+    snprintf(other, sizeof other, pg, c->table, c->name, c->to);
+    suite_sql(one, other);
+}
+
+static void save(const char *table)
+{
+    change(&(struct column){ .table = table }, "CREATE TABLE saved_%1$s AS SELECT * FROM %1$s",
+           "CREATE TABLE saved_%1$s AS SELECT * FROM parley_%1$s");
+}
+
+static void put_back(const struct column *c)
+{
+    change(c, "DELETE FROM %1$s; INSERT INTO %1$s SELECT * FROM saved_%1$s",
+           "DELETE FROM parley_%1$s");
+    if (!is_sqlite())
+        change(c, "", "INSERT INTO parley_%1$s OVERRIDING SYSTEM VALUE SELECT * FROM saved_%1$s");
+}
+
+/* Does the store have it? The kinds of stores differ in a few. */
+static bool is_there(struct fix *f, const struct column *c)
+{
+    struct str table = arena_printf(&f->arena, is_sqlite() ? "%s" : "parley_%s", c->table);
+    struct str all = suite_columns(f, table.ptr);
+
+    return str_find(all, arena_printf(&f->arena, " %s ", c->name)) >= 0;
+}
+
+/* Each column of a table by itself: changed, judged, put back. */
+static void try_columns(struct fix *f, const char *table, struct str kept)
+{
+    save(table);
+    for (size_t i = 0; i < COLUMNS; i++) {
+        const struct column *c = &columns[i];
+        if (strcmp(c->table, table) != 0 || c->told == IDENTITY || !is_there(f, c)) continue;
+        change(
+            c, "UPDATE %1$s SET %2$s = %3$s WHERE rowid = (SELECT max(rowid) FROM %1$s)",
+            "UPDATE parley_%1$s SET %2$s = %3$s WHERE ctid = (SELECT max(ctid) FROM parley_%1$s)");
+        bool found = problems(f, kept) > 0;
+        CHECK(found == (c->told == FOUND));
+        if (found != (c->told == FOUND)) printf("    %s.%s\n", c->table, c->name);
+        put_back(c);
+    }
+    CHECK(problems(f, kept) == 0);
+}
+
+static struct str stub_name(struct fix *f)
+{
+    char name[CHAIN_NAME + 1];
+
+    chain_name((struct log_name){ STR("ann"), STR("w") }, 5, name);
+    return arena_dup(&f->arena, str_c(name));
+}
+
+STORE_TEST(every_column_that_the_record_tells_from_is_covered_without_a_checkpoint)
+{
+    keys = new_key(&f->arena);
+    number = 0, last = STR_NONE;
+    say(f, "t", 0, "one", 1);
+    say(f, "t", 1, "two", 2);
+    say(f, "w", 0, "words", 5);
+    CHECK(fix_remove(f, "ann", "w", "{\"calls\":[1]}", 10) == OK);
+    try_columns(f, "thread", STR_NONE);
+    try_columns(f, "fact", STR_NONE);
+    try_columns(f, "stub", STR_NONE);
+    sign_keys_done(&keys);
+}
+
+STORE_TEST(every_column_of_an_erased_conversation_is_covered)
+{
+    struct str name;
+
+    keys = new_key(&f->arena);
+    number = 0, last = STR_NONE;
+    name = stub_name(f);
+    say(f, "w", 0, "words", 5);
+    CHECK(fix_remove(f, "ann", "w", "{\"calls\":[1]}", 10) == OK);
+    CHECK(fix_erase(f, (struct store_erase){ .num = 1,
+                                             .seq = 2,
+                                             .owner = STR("erased-x"),
+                                             .thread = name,
+                                             .body = STR("{\"calls\":[1],\"created_ms\":5}"),
+                                             .at_ms = 11 }) == OK);
+    try_columns(f, "stub", STR_NONE);
+    sign_keys_done(&keys);
+}
+
+STORE_TEST(every_column_of_checkpoints_and_of_what_they_noted_is_covered)
+{
+    prepare(f);
+    try_columns(f, "checkpoint", last);
+    try_columns(f, "noted", last);
+    try_columns(f, "thread", last);
+    try_columns(f, "fact", last);
+    sign_keys_done(&keys);
+}
+
+STORE_TEST(no_column_of_these_tables_is_forgotten_above)
+{
+    static const char *const tables[] = { "thread", "fact", "stub", "noted", "checkpoint" };
+
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
+        struct str table = arena_printf(&f->arena, is_sqlite() ? "%s" : "parley_%s", tables[t]);
+        struct str rest = str_from(suite_columns(f, table.ptr), 1), name;
+        while (str_split(&rest, ' ', &name) && name.len) {
+            bool known = false;
+            for (size_t i = 0; i < COLUMNS; i++)
+                known |= strcmp(columns[i].table, tables[t]) == 0 && str_is(name, columns[i].name);
+            CHECK(known);
+            if (!known) printf("    %s." STR_FMT "\n", tables[t], STR_ARG(name));
+        }
+    }
 }
 
 /* --- export ------------------------------------------------------------------------------ */

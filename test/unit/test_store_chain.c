@@ -308,30 +308,6 @@ STORE_TEST(a_removed_log_leaves_its_digests_and_a_last_fact)
 
 /* --- erasing, and what is old -------------------------------------------------------- */
 
-struct er {
-    struct store_erase x;
-    struct fix        *f;
-    enum err           e;
-};
-
-static void on_erase(struct store_erase *x, enum err e)
-{
-    struct er *r = LIST_ITEM(x, struct er, x);
-    r->e = e;
-    r->f->pending--;
-}
-
-static enum err do_erase(struct fix *f, struct store_erase x)
-{
-    struct er r = { .f = f, .x = x };
-
-    r.x.done = on_erase;
-    f->pending++;
-    store_erase(f->store, &r.x);
-    fix_wait(f);
-    return r.e;
-}
-
 STORE_TEST(a_stub_gets_another_name_and_its_chain_goes_on)
 {
     struct store_list hers = { .kind = STORE_STUBS, .owner = STR("ann"), .search = STR("\"ann\"") };
@@ -350,14 +326,14 @@ STORE_TEST(a_stub_gets_another_name_and_its_chain_goes_on)
     CHECK(fix_remove(f, "ann", "t", "{\"a\":1}", 77) == OK);
     CHECK_STR(fix_list(f, hers, NULL), "ann/t 2 {\"a\":1};");
     before = suite_stub(f);
-    CHECK(do_erase(f, x) == OK);
+    CHECK(fix_erase(f, x) == OK);
     CHECK_STR(fix_list(f, hers, NULL), "");
     after = suite_stub(f);
     chain_digest((struct log_name){ x.owner, x.thread }, &last, digest);
     chain_link(before.head, digest);
     CHECK(memcmp(before.head, after.head, CHAIN_LEN) == 0);
     CHECK(after.digests_len == 3 * CHAIN_LEN);
-    CHECK(do_erase(f, x) == ERR_CONFLICT); /* it is further on */
+    CHECK(fix_erase(f, x) == ERR_CONFLICT); /* it is further on */
     CHECK(fix_remove(f, "bob", "u", "{\"by\":\"ann\"}", 78) == OK);
     CHECK_STR(fix_list(f, hers, NULL), "bob/u 2 {\"by\":\"ann\"};");
 }
@@ -373,8 +349,8 @@ STORE_TEST(what_somebody_spent_is_forgotten)
     p.a.spent = spent;
     p.a.spent_count = 2;
     CHECK(ap_run(f, &p) == OK);
-    CHECK(do_erase(f, (struct store_erase){ .owner = STR("ann"), .sums = &hers, .sum_count = 1 }) ==
-          OK);
+    CHECK(fix_erase(
+              f, (struct store_erase){ .owner = STR("ann"), .sums = &hers, .sum_count = 1 }) == OK);
     used.owner = spent[0].key;
     CHECK_STR(fix_list(f, used, NULL), "");
     used.owner = spent[1].key;
@@ -397,7 +373,7 @@ STORE_TEST(rows_of_somebody_go_and_nobody_else_s)
         fix_session(f, SESSION_PUT, kept[i], "{\"owner\":\"anna\"}", INT64_MAX);
     for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
         fix_session(f, SESSION_PUT, gone[i], "{\"owner\":\"ann\"}", INT64_MAX);
-    CHECK(do_erase(f, (struct store_erase){ .owner = STR("ann"), .rows = rows, .row_count = 3 }) ==
+    CHECK(fix_erase(f, (struct store_erase){ .owner = STR("ann"), .rows = rows, .row_count = 3 }) ==
           OK);
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         CHECK(!str_is(fix_session(f, SESSION_GET, kept[i], NULL, 0), "not_found"));
@@ -433,7 +409,7 @@ STORE_TEST(what_somebody_s_payment_took_stays_taken_without_a_name)
     CHECK(take(f, "ann", "t", "effect:invoice 7") == OK);
     CHECK(take(f, "ann", "u", "effect/ann/hello") == OK);
     CHECK(take(f, "ben", "t", "effect/ben/hello") == OK);
-    CHECK(do_erase(f, x) == OK);
+    CHECK(fix_erase(f, x) == OK);
     CHECK(take(f, "ben", "u", "effect:invoice 7") == ERR_TAKEN);
     CHECK(take(f, "ben", "u", "effect/ben/hello") == ERR_TAKEN);
     CHECK(take(f, "ann", "v", "effect/ann/hello") == OK); /* their own went with them */

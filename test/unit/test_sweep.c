@@ -167,9 +167,13 @@ TEST(a_name_is_taken_out_of_a_stub_only_where_it_is_one)
     CHECK_STR(record_erased(&a,
                             STR("{\"by\":\"ann\",\"calls\":[{\"tool\":\"ann\",\"decided\":{\"by\":"
                                 "\"ann\",\"at\":1.50}},{\"by\":\"anna\"}]}"),
-                            STR("ann"), STR("x")),
+                            STR("ann"), STR("x"), 7),
               "{\"by\":\"x\",\"calls\":[{\"tool\":\"ann\",\"decided\":{\"by\":\"x\",\"at\":1.50}},{"
-              "\"by\":\"anna\"}]}");
-    CHECK_STR(record_erased(&a, STR("ann"), STR("ann"), STR("x")), "{\"unread\":true}");
+              "\"by\":\"anna\"}],\"created_ms\":7}");
+    CHECK_STR(record_erased(&a, STR("{\"created_ms\":7}"), STR("ann"), STR("x"), 8),
+              "{\"created_ms\":7}"); /* the chain holds the first, not the column */
+    for (int i = 0; i < 2; i++)
+        CHECK_STR(record_erased(&a, i ? STR("ann") : STR("[]"), STR("ann"), STR("x"), 7),
+                  "{\"unread\":true,\"created_ms\":7}");
     arena_done(&a);
 }
