@@ -6,6 +6,7 @@
  *   pg_lane.c    one connection on the loop: connecting, sending, reading, breaking
  *   pg_unit.c    which requests go out together, and what an answer or an error means for them
  *   pg_write.c   appends, edits, claims: parameters and answers
+ *   pg_erase.c   removed logs, people who are forgotten, checkpoints: likewise
  *   pg_read.c    logs and lists: likewise
  *   pg_nodes.c   the nodes, for somebody who is none
  *   pg_move.c    the database as a side of `parley move`
@@ -70,6 +71,11 @@ void param_array(struct params *p, unsigned element_type);
 void param_array_int(struct params *p, int64_t v);
 void param_array_bytes(struct params *p, struct str s);
 void param_array_end(struct params *p);
+/* For a column that takes no NULL. */
+static inline struct str or_empty(struct str s)
+{
+    return s.ptr ? s : STR("");
+}
 #define PG_BYTEA 17
 #define PG_INT8  20
 #define PG_TEXT  25
@@ -133,6 +139,13 @@ enum pg_stmt {
 /* In `room` when it is made for the occasion. */
 #define PG_SQL_ROOM 1024
 const char *pg_sql(int stmt, char room[PG_SQL_ROOM]);
+/* Its parts; NULL: not one of them. */
+const char *pg_write_sql(int stmt);
+const char *pg_erase_sql(int stmt);
+/* In SQL, of thread t: nobody's, or this node's, by the claim `epoch` if that is not 0 */
+#define FENCE(epoch)                                                     \
+    "((t.holder = $1 AND (" epoch " = 0 OR " epoch " = t.epoch)) OR (t." \
+    "holder IS NULL AND " epoch " = 0))"
 
 /* --- lanes (pg_lane.c) ------------------------------------------------------------------ */
 
@@ -189,7 +202,7 @@ void unit_end(struct lane *l, struct unit *u);
 /* The connection broke before that. */
 void unit_lost(struct lane *l, struct unit *u);
 
-/* --- requests (pg_write.c, pg_read.c) ----------------------------------------------------- */
+/* --- requests (pg_write.c, pg_erase.c, pg_read.c) ----------------------------------------------------- */
 
 void     append_params(struct lane *l, const struct list *jobs, struct params *p);
 /* Fills in the results of the jobs; they are not told. False: the node's lease was over, and none

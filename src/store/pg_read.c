@@ -26,8 +26,6 @@
     " NULL OR t.holder = $1 OR NOT EXISTS (SELECT FROM parley_node n WHERE n.id = t.holder AND " \
     "n.until > clock_timestamp()))"
 
-const char *pg_write_sql(int stmt);
-
 static const char *const read_sql[PG_STMTS] = {
     /* The log's row first, then its facts: one statement, one state of the database. */
     [PG_READ] =
