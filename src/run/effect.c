@@ -308,50 +308,52 @@ enum err effect_follow(struct thread *t, const struct call *c, const struct fact
 
 /* --- a second call ----------------------------------------------------------------------------- */
 
-/* The first call, as the second one's card and model are told of it. */
-static void write_first(struct jsonw *w, const struct thread *t, const struct jv *first)
+/* The first call, as the second one's card and model are told of it. `by`: its row, which knows the
+ * call and the time also when whose it was is erased (sweep.h) and the body says nothing any more. */
+static void write_first(struct jsonw *w, const struct thread *t, const struct jv *first,
+                        const struct store_stock *by)
 {
-    char    time[CLOCK_RFC3339_LEN + 1];
-    bool    own = str_eq(jv_str_at(first, "owner"), t->owner);
-    int64_t at_ms = jv_int_at(first, "at_ms", 0); /* none: whose it was is erased (sweep.h) */
-    clock_rfc3339(at_ms, time);
+    char time[CLOCK_RFC3339_LEN + 1];
+    bool own = str_eq(jv_str_at(first, "owner"), t->owner);
+    clock_rfc3339(jv_int_at(first, "at_ms", by->made_ms), time);
     jw_obj(w);
-    jw_kstr(w, "call", jv_str_at(first, "call"));
-    if (at_ms) jw_kstrz(w, "at", time);
+    jw_kstr(w, "call", by->holder);
+    jw_kstrz(w, "at", time);
     jw_kstr(w, "by", jv_str_at(first, "by"));
     jw_key(w, "thread");
     jw_str_or_null(w, own ? jv_str_at(first, "thread") : STR_NONE);
     jw_end_obj(w);
 }
 
-static void write_duplicate(struct jsonw *w, const struct thread *t, const struct jv *first)
+static void write_duplicate(struct jsonw *w, const struct thread *t, const struct jv *first,
+                            const struct store_stock *by)
 {
     const struct jv *value = jv_get(first, "value");
     jw_obj(w);
     jw_kbool(w, "duplicate", true);
     jw_kstrz(w, "message", "This was done before and was not done again.");
     jw_key(w, "first");
-    write_first(w, t, first);
+    write_first(w, t, first, by);
     jw_key(w, "result");
     if (value) jw_raw(w, value->raw);
     else jw_str_or_null(w, jv_str_at(first, "text"));
     jw_end_obj(w);
 }
 
-static enum err finish_duplicate(struct thread *t, struct call *c, const struct jv *first)
+static enum err finish_duplicate(struct thread *t, struct call *c, const struct jv *first,
+                                 const struct store_stock *by)
 {
-    struct fact  f = { .kind = FACT_FINISHED,
-                       .call = c->id,
-                       .outcome = WORD_DUPLICATE,
-                       .of = jv_str_at(first, "call") };
+    struct fact f = {
+        .kind = FACT_FINISHED, .call = c->id, .outcome = WORD_DUPLICATE, .of = by->holder
+    };
     struct buf   text, whom;
     struct jsonw w;
     buf_init(&text, 0);
     buf_init(&whom, 0);
     jsonw_init(&w, &text);
-    write_duplicate(&w, t, first);
+    write_duplicate(&w, t, first, by);
     jsonw_init(&w, &whom);
-    write_first(&w, t, first);
+    write_first(&w, t, first, by);
     f.text = f.value = buf_view(&text);
     f.data = buf_view(&whom);
     enum err e = text.err || whom.err ? ERR_NOMEM : thread_add(t, &f);
@@ -366,7 +368,7 @@ enum err effect_taken(struct thread *t, struct call *c, const struct store_stock
     struct jv  *first = NULL;
     struct fact f = { .kind = FACT_FINISHED, .call = c->id, .outcome = WORD_FAILED };
     if (str_is(by->state, "done") && json_parse_own(&t->batch, by->body, &first) == OK)
-        return finish_duplicate(t, c, first);
+        return finish_duplicate(t, c, first, by);
     f.text = running ? STR("{\"error\":\"The same effect is being carried out by another call at "
                            "this moment; this one was not run. Do not try it again before that one "
                            "has ended.\",\"duplicate\":true}")

@@ -171,8 +171,8 @@ static void on_forgotten(struct store_erase *op, enum err e)
     over(LIST_ITEM(op, struct erase, op), e);
 }
 
-/* What they spent, where they are signed in, and what their payments took: that stays taken, without
- * their name; only what was taken from themselves alone is free. */
+/* What they spent, where they are signed in, the grants they have or gave, and what their payments
+ * took: that stays taken, without their name; only what was taken from themselves alone is free. */
 static void forget(struct erase *x)
 {
     char other[ERASED_SIZE];
@@ -185,13 +185,17 @@ static void forget(struct erase *x)
                                   .sum_count = 2,
                                   .rows = x->matches,
                                   .row_count = x->match_count,
+                                  .by = record_member(&x->arena, "by", x->name),
+                                  .by_as = record_member(&x->arena, "by", str_c(other)),
+                                  .decided_by = record_member(&x->arena, "decided_by", x->name),
                                   .kind = STR("effect"),
                                   .own = STR(EFFECT_OWN),
                                   .as = arena_dup(&x->arena, str_c(other)),
                                   .body = arena_printf(
                                       &x->arena, "{\"owner\":\"%s\",\"by\":\"%s\"}", other, other),
                                   .done = on_forgotten };
-    if (x->arena.failed) over(x, ERR_NOMEM);
+    if (x->arena.failed || !x->op.by.ptr || !x->op.by_as.ptr || !x->op.decided_by.ptr)
+        over(x, ERR_NOMEM);
     else store_erase(hub_setup(x->hub)->store, &x->op);
 }
 

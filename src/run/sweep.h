@@ -28,8 +28,10 @@ void          sweep_stop(struct sweep *s, void (*done)(void *ctx), void *ctx);
 
 /* Deletes conversations of `name` and takes the name out of stubs: there it becomes "erased-" and
  * random letters, others in each stub, so that nothing leads back to the person and a stub still
- * tells two people apart. Other people's conversations keep who decided in them. At the end goes what
- * they spent and where they are signed in; what their payments took stays taken, without their name.
+ * tells two people apart. Other people's conversations keep who decided in them, and whose payment
+ * theirs was a duplicate of. At the end goes what they spent, where they are signed in and what grants
+ * they have or gave; what their payments took, and those they said yes to, stays taken, without their
+ * name.
  * At most SWEEP_MOST of each in one call: `left` says that there is more, and the same call again
  * goes on. */
 #define SWEEP_MOST 200

@@ -52,7 +52,8 @@ static const char erase_sql[] =
 
 /* All that names somebody beside logs and stubs: struct store_erase. */
 static const char forget_sql[] =
-    "WITH events AS (DELETE FROM parley_event WHERE owner = $1::bytea),"
+    "WITH events AS (DELETE FROM parley_event WHERE owner = $1::bytea"
+    "  OR position($10::bytea IN body) > 0 OR position($12::bytea IN body) > 0),"
     " sums AS (DELETE FROM parley_used WHERE owner = ANY($2::bytea[])),"
     " rows AS (DELETE FROM parley_session s USING unnest($3::bytea[], $4::bytea[], $5::bytea[])"
     "   AS m(begins, ends, holds)"
@@ -63,7 +64,12 @@ static const char forget_sql[] =
     "    octet_length(s.key) - octet_length(m.begins) - octet_length(m.ends)))) = 0"
     "   AND (m.holds IS NULL OR position(m.holds IN s.body) > 0)),"
     " own AS (DELETE FROM parley_stock WHERE kind = $6::text AND owner = $1::bytea"
-    "  AND substr(key, 1, octet_length($7::bytea)) = $7::bytea)"
+    "  AND substr(key, 1, octet_length($7::bytea)) = $7::bytea),"
+    " naming AS (DELETE FROM parley_stock WHERE $6::text <> '' AND kind <> $6::text"
+    "  AND (owner = $1::bytea OR position($10::bytea IN body) > 0)),"
+    " others AS (UPDATE parley_stock SET body = overlay(body PLACING $11::bytea"
+    "   FROM position($10::bytea IN body) FOR octet_length($10::bytea))"
+    "  WHERE kind = $6::text AND owner <> $1::bytea AND position($10::bytea IN body) > 0)"
     " UPDATE parley_stock SET owner = $8::bytea, body = $9::bytea WHERE kind = $6::text"
     "  AND owner = $1::bytea AND substr(key, 1, octet_length($7::bytea)) <> $7::bytea";
 
@@ -144,6 +150,9 @@ static void forget_params(const struct store_erase *x, struct params *p)
     param_bytes(p, or_empty(x->own));
     param_bytes(p, or_empty(x->as));
     param_bytes(p, or_empty(x->body));
+    param_bytes(p, x->by);
+    param_bytes(p, or_empty(x->by_as));
+    param_bytes(p, x->decided_by);
 }
 
 void erase_params(const struct store_erase *x, struct params *p)

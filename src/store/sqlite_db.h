@@ -164,7 +164,7 @@ void db_faults(void); /* before the first use of SQLite */
 /* --- work (sqlite_write.c, sqlite_read.c) ------------------------------------------ */
 
 extern const char *const db_write_sql[], *const db_read_sql[];
-#define DB_WRITE_SQL_COUNT 56
+#define DB_WRITE_SQL_COUNT 58
 #define DB_READ_SQL_COUNT  28 /* of the fixed ones; the approvals' come after them */
 
 /* One transaction for the whole batch (appends, edits, sessions); afterwards every job has its

@@ -74,6 +74,8 @@ enum stmt {
     W_ROWS_ERASE,
     W_STOCK_ERASE,
     W_STOCK_RENAME,
+    W_STOCK_OTHERS,
+    W_STOCK_NAMING,
     W_COUNT
 };
 _Static_assert((int)W_COUNT <= DB_STMT_MAX, "room for every statement");
@@ -164,7 +166,8 @@ const char *const db_write_sql[W_COUNT] = {
     [W_STUB_ERASE] = "UPDATE stub SET owner = ?2, name = ?3, removed_ms = ?4, seq = ?5, kind = ?6,"
                      " digests = ?7, head = ?8, body = ?9, noted = 0 WHERE num = ?1",
     [W_USED_ERASE] = "DELETE FROM used WHERE owner = ?1",
-    [W_EVENTS_ERASE] = "DELETE FROM event WHERE owner = ?1",
+    [W_EVENTS_ERASE] = "DELETE FROM event WHERE owner = ?1 OR instr(body, ?2) > 0"
+                       " OR instr(body, ?3) > 0",
     [W_ROWS_ERASE] = "DELETE FROM session WHERE key >= ?1 AND key < ?1 || char(1114111)"
                      " AND length(key) >= length(?1) + length(?2)"
                      " AND substr(key, length(key) - length(?2) + 1) = ?2"
@@ -173,6 +176,10 @@ const char *const db_write_sql[W_COUNT] = {
     [W_STOCK_ERASE] = "DELETE FROM stock WHERE kind = ?2 AND owner = ?1"
                       " AND substr(key, 1, length(?3)) = ?3",
     [W_STOCK_RENAME] = "UPDATE stock SET owner = ?3, body = ?4 WHERE kind = ?2 AND owner = ?1",
+    [W_STOCK_OTHERS] = "UPDATE stock SET body = substr(body, 1, instr(body, ?2) - 1) || ?3 ||"
+                       " substr(body, instr(body, ?2) + length(?2)) WHERE kind = ?1"
+                       " AND instr(body, ?2) > 0",
+    [W_STOCK_NAMING] = "DELETE FROM stock WHERE kind <> ?2 AND (owner = ?1 OR instr(body, ?3) > 0)",
     [W_LAST] = "SELECT ifnull(max(number), 0) FROM checkpoint",
 };
 
@@ -526,7 +533,7 @@ static enum err checkpoint(struct db *d, const struct store_checkpoint *c, bool 
 /* All but the stubs. */
 static enum err forget(struct db *d, const struct store_erase *x)
 {
-    enum err e = db_run(d, W_EVENTS_ERASE, "t", x->owner);
+    enum err e = db_run(d, W_EVENTS_ERASE, "ttt", x->owner, x->by, x->decided_by);
 
     for (size_t i = 0; i < x->sum_count && !e; i++) e = db_run(d, W_USED_ERASE, "t", x->sums[i]);
     for (size_t i = 0; i < x->row_count && !e; i++) {
@@ -535,7 +542,9 @@ static enum err forget(struct db *d, const struct store_erase *x)
     }
     if (e || !x->kind.len) return e;
     e = db_run(d, W_STOCK_ERASE, "tts", x->owner, x->kind, x->own);
-    return e ? e : db_run(d, W_STOCK_RENAME, "ttss", x->owner, x->kind, x->as, x->body);
+    if (!e) e = db_run(d, W_STOCK_RENAME, "ttss", x->owner, x->kind, x->as, x->body);
+    if (!e) e = db_run(d, W_STOCK_OTHERS, "tts", x->kind, x->by, x->by_as);
+    return e ? e : db_run(d, W_STOCK_NAMING, "ttt", x->owner, x->kind, x->by);
 }
 
 static enum err erase(struct db *d, const struct store_erase *x, bool *wrote)

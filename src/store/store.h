@@ -439,9 +439,12 @@ struct store_erase {
     uint64_t                  seq;
     struct str                owner, thread, body;
     int64_t                   at_ms;
-    /* `num` 0: all else there is about `owner`. Events of their logs go; these sums and rows go;
-     * their stock of `kind` goes when its key begins with `own`, else it stays under the owner `as`
-     * with this body: what was taken by it is not free again. */
+    /* `num` 0: all else there is about `owner`. Events of their logs go, and those whose body has
+     * `by` or `decided_by`, by which others' rows name them; these sums and rows go. Their stock of
+     * `kind` goes when its key begins with `own`, else it stays under the owner `as` with this body:
+     * what was taken by it is not free again; others' stays with `by_as` in place of `by`. Stock of
+     * any other kind goes, theirs and what names them. */
+    struct str                by, by_as, decided_by;
     const struct str         *sums;
     size_t                    sum_count;
     const struct store_match *rows;

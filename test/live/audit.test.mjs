@@ -6,6 +6,7 @@ import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
 import { check, parley, same, skip, sound, test, until } from './lib.mjs';
+import { key } from './org.mjs';
 import { audited, keys, lines, noted, paid, payload, people, stranger, types } from './record.mjs';
 
 const python = () => { if (spawnSync('python3', ['-c', 'import sqlite3']).status !== 0) skip('no python3 with sqlite3'); };
@@ -153,7 +154,7 @@ test('where two must say yes the record has both, and each gets their own part o
 
 test('whoever is erased is gone, what they approved is not; only an administrator may', async (t) => {
     const { server, as, cli, erase } = await people(t);
-    const r0 = await server.post('/v1/session', { token: 'key-of-ann-0123456789' }, { origin: server.url });
+    const r0 = await server.post('/v1/session', { token: key('ann') }, { origin: server.url });
     const cookie = r0.headers['set-cookie'][0].split(';')[0];
     same((await server.get('/v1/threads', { cookie })).status, 200);
     const no = await erase('ann', 'bob');

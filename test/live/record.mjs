@@ -3,8 +3,9 @@
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import { newStore, storeUrl } from '../cluster/lib.mjs';
-import { ROOT, parley, runToEnd, same, settled, sound, until } from './lib.mjs';
+import { newStore, sql, storeUrl } from '../cluster/lib.mjs';
+import { ROOT, parley, runToEnd, same, settled, skip, sound, until } from './lib.mjs';
+import { as, auth, key } from './org.mjs';
 
 export const lines = (file) => (fs.existsSync(file) ? fs.readFileSync(file, 'utf8').split('\n').filter(Boolean) : []);
 export const payload = (line) => JSON.parse(Buffer.from(line.split('.')[1], 'base64url'));
@@ -60,16 +61,30 @@ export async function stranger(t, { cli, pub }, kept) {
 // --- people --------------------------------------------------------------------------------------
 
 const ROLES = { ann: ['user'], bob: ['user', 'approver'], fay: ['approver'], fin: ['approver'], root: ['admin'] };
-export const key = (name) => `key-of-${name}-0123456789`;
-export const as = (name) => ({ authorization: `Bearer ${key(name)}` });
 // A server that knows them.
 export async function organisation(t, config = {}, { url, roles = ROLES } = {}) {
-    const dir = t.folder(), list = Object.entries(roles).map(([name, all]) => ({ principal: name, roles: all, sha256: crypto.createHash('sha256').update(key(name)).digest('hex') }));
-    const server = await serve(t, dir, { auth: { keys: list }, ...config }, url);
+    const dir = t.folder(), server = await serve(t, dir, { auth: auth(roles), ...config }, url);
     const cli = (...args) => parley(['people', ...args, ...about(dir, server, url)]);
     const audit = (...args) => parley(['audit', ...args, ...about(dir, server, url)]);
     const erase = (name, who) => parley(['people', 'erase', name, server.url], { env: { ...process.env, PARLEY_KEY: key(who) } });
-    return { server, dir, cli, audit, erase };
+    return { server, dir, cli, audit, erase, rows: () => rows(server.db, url) };
+}
+// Every row of every table, as one text each, with the table's name before it.
+async function rows(file, url) {
+    if (!url) return inFile(file);
+    const tables = await sql(url, "SELECT c.relname FROM pg_class c WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace");
+    const each = await Promise.all(tables.map(async ([name]) => (await sql(url, `SELECT to_json(x)::text FROM ${name} x`)).map(([row]) => `${name} ${row}`)));
+    return each.flat().map((row) => row.replace(/\\\\x([0-9a-f]+)/g, (all, hex) => Buffer.from(hex, 'hex').toString()));
+}
+const IN_FILE = `import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], timeout=10)
+for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'title_gram%'").fetchall():
+    for row in db.execute(f'SELECT * FROM "{name}"'): print(name, repr(row))`;
+async function inFile(file) {
+    const r = await runToEnd('python3', ['-c', IN_FILE, file]);
+    if (/No module named/.test(r.err) || r.code === 127) skip('no python3 with sqlite3');
+    same(r.code, 0, r.err);
+    return r.out.split('\n').filter(Boolean);
 }
 // ... in which ann wanted to pay and others said yes.
 export async function people(t, config = { approvals: { who: 'approver' } }, deciders = ['bob']) {

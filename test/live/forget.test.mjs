@@ -1,0 +1,56 @@
+// Whoever is erased: their name is looked for in every row of every table, in both kinds of store, and is nowhere but
+// where docs/audit.md says that it stays.
+import { same, test } from './lib.mjs';
+import { approvals, as, bank, decide, grants, payments, say, still } from './org.mjs';
+import { STORES, organisation, types } from './record.mjs';
+
+const ROLES = { adaline: ['user'], bobby: ['user'], fayola: ['approver'], root: ['admin'] };
+const RULES = { rules: [{ tool: '*', from: { role: 'approver' } }] };
+
+const GRANT = { for: 3600, count: 5, same: ['/recipient'] };
+
+// Somebody wants a payment, and fayola says yes, also to those that come after it; gives the thread.
+async function pays(server, who, to) {
+    const { ids, thread, history } = await say(server, who, `Send 50 dollars to ${to}`);
+    for (const id of ids) same((await decide(server, 'fayola', id, true, { grant: { scope: 'me' } })).status, 200);
+    await still(server, who, thread);
+    return { thread, history };
+}
+const naming = async (org, name) => (await org.rows()).filter((row) => row.includes(name));
+const tables = (rows) => [...new Set(rows.map((row) => row.split(' ')[0].replace('parley_', '')))].sort();
+
+for (const [where, newUrl] of STORES)
+    test(`in ${where}: a name that was erased is in no row but in others' own conversations, and goes with them`, async (t) => {
+        const b = await bank(t), org = await organisation(t, payments(b, { effect: 'pay:{recipient}', grant: GRANT }, { approvals: RULES }), { url: await newUrl(), roles: ROLES });
+        const { server, erase, audit } = org;
+        await pays(server, 'adaline', 'Hanako');
+        const second = await pays(server, 'bobby', 'Hanako'), own = await pays(server, 'bobby', 'Kenji');
+        same(b.books.length, 2, 'Hanako was paid once');
+        const first = (await approvals(server, 'bobby', '?status=duplicate'))[0].duplicate_of;
+        same([first.call, first.by, first.thread], [b.books[0].call, 'fayola', null]);
+
+        same([(await grants(server, 'adaline')).length, (await grants(server, 'bobby')).length], [1, 1]);
+
+        same((await erase('adaline', 'root')).code, 0);
+        same(await naming(org, 'adaline'), [], 'the one who paid');
+        same((await erase('fayola', 'root')).code, 0);
+        same(await grants(server, 'bobby'), [], 'what she allowed in advance');
+        const left = await naming(org, 'fayola');
+        same(tables(left), ['approval', 'fact'], left.join('\n'));
+
+        for (const { thread } of [second, own]) same((await server.request('DELETE', `/v1/threads/${thread}`, undefined, as('bobby'))).status, 204);
+        same((await erase('fayola', 'root')).code, 0);
+        const rest = await naming(org, 'fayola');
+        same(rest, [], 'when the others deleted theirs');
+        const verified = await audit('verify');
+        same(verified.code, 0, verified.out + verified.err);
+        const stubs = types((await audit('export')).out).filter((l) => l.type === 'stub');
+        same(stubs.length, 3);
+        same(stubs.map((s) => JSON.parse(s.body).calls.map((c) => [/^erased-/.test(c.decided.by), c.finished.outcome])), [[[true, 'done']], [], [[true, 'done']]]);
+
+        const again = await pays(server, 'bobby', 'Hanako');
+        same(b.books.length, 2, 'and still once');
+        const of = (await approvals(server, 'bobby', '?status=duplicate'))[0].duplicate_of;
+        same([of.call, /^erased-/.test(of.by), Date.parse(of.at) > 0], [b.books[0].call, true, true], JSON.stringify(of));
+        same(again.thread.length > 0, true);
+    });
