@@ -300,6 +300,20 @@ static bool bound(struct check *c, const struct place *at, const struct jv *limi
     return false;
 }
 
+#define PLAIN_DIGITS 300 /* so many digits without an exponent are in any double's range */
+
+/* Can a program read it? Nearly all read numbers as doubles, and 1e999 as infinity, which no tool
+ * means by an amount. */
+static bool is_readable(struct check *c, const struct jv *v)
+{
+    double d;
+
+    if (v->raw.len < PLAIN_DIGITS && !memchr(v->raw.ptr, 'e', v->raw.len) &&
+        !memchr(v->raw.ptr, 'E', v->raw.len))
+        return true;
+    return pay(c, 20 + v->raw.len) && jv_f64(v, &d);
+}
+
 static bool fits_number(struct check *c, const struct rules *r, const struct jv *v,
                         const struct place *at)
 {
@@ -310,6 +324,11 @@ static bool fits_number(struct check *c, const struct rules *r, const struct jv 
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i] && !pay(c, 1 + (v->raw.len + all[i]->raw.len) / 4)) return false;
+    if (!is_readable(c, v)) {
+        struct buf *out = say(c, at);
+        if (out) buf_lit(out, " must be a number below 1.8e308, which is as far as programs count");
+        return false;
+    }
     /* goes through doubles, which are slow to read */
     if (of && !pay(c, 20 + v->raw.len + of->raw.len)) return false;
     if (jv_true(above)) above = min; /* draft 4: a flag beside minimum */
