@@ -311,7 +311,9 @@ MUST_CHECK enum err pg_connect(struct pg *s, struct str url, struct arena *a, PG
                                struct str *why);
 /* 0: there are no tables yet. */
 MUST_CHECK enum err pg_schema_version(PGconn *c, int *out, struct arena *a, struct str *why);
-MUST_CHECK enum err pg_schema(PGconn *c, struct arena *a, struct str *why);
-enum err            pg_refuse(struct str *why, struct str sentence, enum err e);
+/* From version n to n + 1; what was once released is never changed. */
+extern const char *const pg_upgrades[PG_SCHEMA];
+MUST_CHECK enum err      pg_schema(PGconn *c, struct arena *a, struct str *why);
+enum err                 pg_refuse(struct str *why, struct str sentence, enum err e);
 
 #endif

@@ -1,6 +1,6 @@
 /* pg_schema.c -- the tables, and their upgrades.
  *
- * The version is the row of parley_schema. upgrades[n] leads from version n to n + 1. All of them
+ * The version is the row of parley_schema. pg_upgrades[n] leads from version n to n + 1. All of them
  * run in one transaction under an advisory lock, so that nodes that start together do not meet. A
  * released step is never edited, only followed by another, and a step must leave the tables such
  * that nodes of the version before can still work with them: they do, while an upgrade rolls
@@ -24,7 +24,7 @@
 #define PATIENT "SET statement_timeout = 0; SET lock_timeout = '60s'"
 #define USUAL   "SET statement_timeout = " PG_STATEMENT "; RESET lock_timeout"
 
-static const char *const upgrades[PG_SCHEMA] = {
+const char *const pg_upgrades[PG_SCHEMA] = {
     "CREATE TABLE parley_schema(one int PRIMARY KEY CHECK (one = 1), version int NOT NULL);"
     "INSERT INTO parley_schema VALUES (1, 0);"
     "CREATE TABLE parley_node("
@@ -280,7 +280,7 @@ enum err pg_schema(PGconn *c, struct arena *a, struct str *why)
         if (!e) e = pg_schema_version(c, &version, a, why); /* another node may have been faster */
         for (; !e && version < PG_SCHEMA; version++) {
             snprintf(set, sizeof set, "UPDATE parley_schema SET version = %d", version + 1);
-            e = exec(c, upgrades[version], a, why);
+            e = exec(c, pg_upgrades[version], a, why);
             if (!e) e = exec(c, set, a, why);
         }
         if (!e) e = exec(c, "COMMIT", a, why);

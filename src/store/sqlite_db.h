@@ -146,9 +146,11 @@ MUST_CHECK enum err db_pair_check(struct db *d, const struct db_raw *raw, int64_
  * trace; in `a`. */
 struct str          db_immutable_uri(struct arena *a, const char *path);
 
+/* From version n to n + 1; what was once released is never changed. */
+extern const char *const db_upgrades[DB_SCHEMA];
 /* Brings the schema to DB_SCHEMA, one transaction per step. */
-MUST_CHECK enum err db_upgrade(struct db *d, const struct db_raw *raw, const char *path,
-                               struct arena *a, struct str *why);
+MUST_CHECK enum err      db_upgrade(struct db *d, const struct db_raw *raw, const char *path,
+                                    struct arena *a, struct str *why);
 
 /* Completes a restore that was cut off (sqlite_restore.c); nothing to do most times. Under the
  * name's lock. */

@@ -8,7 +8,7 @@
  * removing it would race with the next opener.
  * All files are ours alone (0600): conversations are private.
  *
- * The schema's version is PRAGMA user_version. upgrades[n] leads from version n
+ * The schema's version is PRAGMA user_version. db_upgrades[n] leads from version n
  * to n + 1; each runs in one transaction, so a cut upgrade goes on where it was.
  * A released step is never edited, only followed by another.
  */
@@ -27,7 +27,7 @@
 /* SQLite's own locks are on the 512 bytes before; see its "pending byte" */
 #define LOCK_BYTE (0x40000000 + 1024)
 
-static const char *const upgrades[DB_SCHEMA] = {
+const char *const db_upgrades[DB_SCHEMA] = {
     /* 0 -> 1. A fact's key is the integer of its thread: with (owner, name, seq)
      * as a clustered key appends were 2.5 times slower. */
     "CREATE TABLE thread("
@@ -158,7 +158,7 @@ static enum err upgrade_step(struct db *d, int64_t from)
 
     if (e) return e;
     snprintf(version, sizeof version, "PRAGMA user_version=%d", (int)from + 1);
-    e = db_exec(d, upgrades[from]);
+    e = db_exec(d, db_upgrades[from]);
     if (!e) e = db_exec(d, version);
     if (!e) e = db_exec(d, "COMMIT");
     if (e) must(db_exec(d, "ROLLBACK") == OK || sqlite3_get_autocommit(d->sql));
