@@ -156,3 +156,11 @@ void buf_truncate(struct buf *b, size_t len)
 {
     if (len < b->len) b->len = len;
 }
+
+struct str buf_into(struct buf *b, struct arena *a)
+{
+    struct str s = b->err ? STR_NONE : arena_dup(a, buf_view(b));
+
+    buf_done(b);
+    return s;
+}

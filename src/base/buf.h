@@ -10,6 +10,8 @@
 #include "base/err.h"
 #include "base/str.h"
 
+struct arena;
+
 struct buf {
     char    *ptr;
     size_t   len, cap;
@@ -36,6 +38,8 @@ char                    *buf_room(struct buf *b, size_t n);
 void                     buf_grew(struct buf *b, size_t n);
 void                     buf_eat(struct buf *b, size_t n); /* drops n bytes from the front */
 void                     buf_truncate(struct buf *b, size_t len);
+/* What was built, in `a`; the buf is done. STR_NONE: it could not be built, or not be kept. */
+struct str               buf_into(struct buf *b, struct arena *a);
 static inline struct str buf_view(const struct buf *b)
 {
     return (struct str){ b->ptr ? b->ptr : "", b->len };

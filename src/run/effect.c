@@ -243,9 +243,7 @@ static struct str body(struct thread *t, const struct call *c, const struct fact
     if (outcome && outcome->value.ptr && outcome->value.len <= RESULT_MAX)
         jw_kraw(&w, "value", outcome->value);
     jw_end_obj(&w);
-    struct str s = b.err ? STR_NONE : arena_dup(&t->batch, buf_view(&b));
-    buf_done(&b);
-    return s;
+    return buf_into(&b, &t->batch);
 }
 
 /* A person said yes to this very call. */

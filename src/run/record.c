@@ -143,7 +143,6 @@ struct str record_stub(struct arena *a, const struct fold *f, struct str by, str
 {
     struct buf   b;
     struct jsonw w;
-    struct str   out;
 
     buf_init(&b, 0);
     jsonw_init(&w, &b);
@@ -161,9 +160,7 @@ struct str record_stub(struct arena *a, const struct fold *f, struct str by, str
     }
     jw_end_arr(&w);
     jw_end_obj(&w);
-    out = b.err ? STR_NONE : arena_dup(a, buf_view(&b));
-    buf_done(&b);
-    return out;
+    return buf_into(&b, a);
 }
 
 /* `other` in place of the name; STR_NONE: of the names only this one. */
@@ -212,7 +209,6 @@ struct str record_erased(struct arena *a, struct str body, struct str name, stru
     struct jv   *v = NULL;
     struct buf   b;
     struct jsonw w;
-    struct str   out;
 
     if (json_parse(a, body, &v, NULL) == ERR_NOMEM) return STR_NONE;
     buf_init(&b, 0);
@@ -222,21 +218,16 @@ struct str record_erased(struct arena *a, struct str body, struct str name, stru
     else jw_kbool(&w, "unread", true);
     if (!jv_get(v, "created_ms")) jw_kint(&w, "created_ms", created_ms);
     jw_end_obj(&w);
-    out = b.err ? STR_NONE : arena_dup(a, buf_view(&b));
-    buf_done(&b);
-    return out;
+    return buf_into(&b, a);
 }
 
 struct str record_member(struct arena *a, const char *key, struct str text)
 {
     struct buf b;
-    struct str s;
 
     buf_init(&b, 0);
     buf_printf(&b, "\"%s\":\"", key);
     jw_escape(&b, text);
     buf_chr(&b, '"');
-    s = b.err ? STR_NONE : arena_dup(a, buf_view(&b));
-    buf_done(&b);
-    return s;
+    return buf_into(&b, a);
 }

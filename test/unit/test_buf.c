@@ -173,3 +173,18 @@ TEST(a_fitted_buffer_keeps_its_bytes_and_may_still_grow)
     CHECK(b.len == 3001 && b.ptr[0] == 'a' && b.ptr[3000] == 'd');
     buf_done(&b);
 }
+
+TEST(what_was_built_moves_into_an_arena_whole_or_not_at_all)
+{
+    struct arena a;
+    struct buf   b;
+
+    arena_init(&a, 0);
+    buf_init(&b, 0);
+    buf_lit(&b, "whole");
+    CHECK_STR(buf_into(&b, &a), "whole");
+    buf_init(&b, 4);
+    buf_lit(&b, "too long");
+    CHECK(!buf_into(&b, &a).ptr);
+    arena_done(&a);
+}

@@ -61,14 +61,16 @@ static void fill(bool pg)
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         struct store_fact f = { facts[i].seq, facts[i].seq == 1 ? 10 : 20, STR("note"),
                                 str_c(facts[i].body) };
-        long long sum = fact_sum((struct log_name){ STR("ann"), str_c(facts[i].name) }, &f);
+        long long         sum = fact_sum((struct log_name){ STR("ann"), str_c(facts[i].name) }, &f);
         if (pg)
-            snprintf(sql, sizeof sql, "INSERT INTO parley_fact VALUES(%d, %d, %d, 1, %lld, 'note', '%s')",
+            snprintf(sql, sizeof sql,
+                     "INSERT INTO parley_fact VALUES(%d, %d, %d, 1, %lld, 'note', '%s')",
                      facts[i].thread, (int)f.seq, (int)f.at_ms, sum, facts[i].body);
         else
-            snprintf(sql, sizeof sql,
-                     "INSERT INTO fact(thread, seq, at_ms, kind, body) VALUES(%d, %d, %d, 'note', '%s')",
-                     facts[i].thread, (int)f.seq, (int)f.at_ms, facts[i].body);
+            snprintf(
+                sql, sizeof sql,
+                "INSERT INTO fact(thread, seq, at_ms, kind, body) VALUES(%d, %d, %d, 'note', '%s')",
+                facts[i].thread, (int)f.seq, (int)f.at_ms, facts[i].body);
         run(pg, sql);
     }
     snprintf(sql, sizeof sql,
@@ -114,13 +116,12 @@ static void is_all_there(struct fix *f)
 
     CHECK_STR(fix_read(f, "ann", "waits", 0), "1 note one;2 note two;");
     CHECK_STR(fix_read(f, "ann", "over", 0), "1 note three;");
-    CHECK(str_find(fix_list(f, (struct store_list){ .kind = STORE_THREADS, .owner = STR("ann") },
-                            NULL),
-                   STR("waits")) >= 0);
+    CHECK(str_find(
+              fix_list(f, (struct store_list){ .kind = STORE_THREADS, .owner = STR("ann") }, NULL),
+              STR("waits")) >= 0);
     CHECK_STR(fix_list(f,
-                       (struct store_list){ .kind = STORE_THREADS,
-                                            .owner = STR("ann"),
-                                            .search = STR("nowhere") },
+                       (struct store_list){
+                           .kind = STORE_THREADS, .owner = STR("ann"), .search = STR("nowhere") },
                        NULL),
               "");
     CHECK(str_find(fix_list(f,
@@ -129,16 +130,15 @@ static void is_all_there(struct fix *f)
                                                  .status = STR("pending") },
                             NULL),
                    STR("conf-1")) >= 0);
-    CHECK(str_find(
-              fix_list(f, (struct store_list){ .kind = STORE_DUE, .due_ms = 1000 }, NULL),
-              STR("conf-1")) >= 0);
+    CHECK(str_find(fix_list(f, (struct store_list){ .kind = STORE_DUE, .due_ms = 1000 }, NULL),
+                   STR("conf-1")) >= 0);
     CHECK(str_find(fix_list(f,
                             (struct store_list){
                                 .kind = STORE_REQUEST, .owner = STR("ann"), .id = STR("req-1") },
                             NULL),
                    STR("run-1")) >= 0);
-    CHECK(str_find(fix_list(f, (struct store_list){ .kind = STORE_TOOLS }, NULL),
-                   STR("pay 3 1")) >= 0);
+    CHECK(str_find(fix_list(f, (struct store_list){ .kind = STORE_TOOLS }, NULL), STR("pay 3 1")) >=
+          0);
     CHECK(problems(f, &v) == 0 && v.logs == 2 && v.before == 3);
 }
 

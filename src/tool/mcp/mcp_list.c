@@ -75,7 +75,6 @@ static struct str runner_of(struct mcp *m, struct str name, const struct jv *def
     const struct jv *annotations = jv_get(def, "annotations");
     struct buf       b;
     struct jsonw     w;
-    struct str       out;
 
     buf_init(&b, 0);
     jsonw_init(&w, &b);
@@ -88,9 +87,7 @@ static struct str runner_of(struct mcp *m, struct str name, const struct jv *def
     jw_kstr(&w, "tool", name);
     jw_kbool(&w, "trust", m->trust);
     jw_end_obj(&w);
-    out = b.err ? STR_NONE : arena_dup(&m->host.registry->arena, buf_view(&b));
-    buf_done(&b);
-    return out;
+    return buf_into(&b, &m->host.registry->arena);
 }
 
 static const struct jv *edit_of(const struct mcp *m, struct str name)
