@@ -372,7 +372,7 @@ static bool went_on(const struct encoder *e, const struct fold *f, uint64_t seq)
 static void at_gate(struct encoder *e, const struct fold *f, const struct run *r,
                     const struct fact *x)
 {
-    if (e->mode != STREAM_RUN || event_silent(e) || !payload_waits(f, r, x)) return;
+    if (e->mode != STREAM_RUN || event_silent(e) || !r || !run_waited_at(f, r, x->seq)) return;
     if (!went_on(e, f, x->seq)) e->ended = true;
 }
 
@@ -418,7 +418,7 @@ static void head(struct encoder *e, const struct thread *t)
     if (e->mode != STREAM_RUN || event_silent(e) || !run_live(f->run) || !e->horizon ||
         e->seq != thread_committed(t) || !str_eq(f->run->id, e->run))
         return;
-    if (payload_waits(f, f->run, f->facts[e->horizon - 1])) e->ended = true;
+    if (run_waited_at(f, f->run, e->horizon)) e->ended = true;
 }
 
 static void told_trouble(struct encoder *e, struct str message)

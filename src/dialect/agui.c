@@ -301,7 +301,7 @@ static void at_gate(struct encoder *e, const struct thread *t, const struct run 
 {
     struct jsonw       w;
     struct agui_ending x = ending_at(e, t, r, f->seq);
-    if (!payload_waits(thread_fold(t), r, f)) return;
+    if (!r || !run_waited_at(thread_fold(t), r, f->seq)) return;
     if (e->mode == STREAM_RUN && went_on(e, thread_fold(t), f->seq)) {
         event_leave_out(e); /* a unit all the same, so that places stay the same */
         return;
@@ -535,7 +535,7 @@ static void end_at_gate(struct encoder *e, const struct thread *t, const struct 
     struct jsonw       w;
     struct agui_ending x = ending_at(e, t, r, e->horizon);
     if (e->mode != STREAM_RUN || event_silent(e) || !str_eq(r->id, e->run) || !e->horizon ||
-        !payload_waits(f, r, f->facts[e->horizon - 1]))
+        !run_waited_at(f, r, e->horizon))
         return;
     if (!event_begin_live(e, &w, "RUN_FINISHED")) return;
     agui_write_ending(&w, &x, true);

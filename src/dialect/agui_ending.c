@@ -75,8 +75,9 @@ static const struct call *next_question(const struct fold *f, const struct run *
 {
     const struct call *found = NULL;
     for (size_t i = r->calls_from; i < f->call_count && f->calls[i]->run == r; i++) {
-        const struct call *c = f->calls[i];
-        const struct fact *a = is_open(c, r, seq) ? payload_open(c, seq) : NULL;
+        const struct call         *c = f->calls[i];
+        const struct confirmation *k = is_open(c, r, seq) ? call_open_at(c, seq) : NULL;
+        const struct fact         *a = k ? k->asked : NULL;
         if (!a || a->seq <= after || (found && a->seq >= (*asked)->seq)) continue;
         found = c;
         *asked = a;

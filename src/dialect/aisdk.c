@@ -391,7 +391,7 @@ static void ask_in_between(struct encoder *e, const struct fact *f, const struct
 
 static void told_asked(struct encoder *e, const struct fact *f, const struct call *c)
 {
-    if (f->schema.ptr) ask_in_between(e, f, c);
+    if (asked_by_tool(f)) ask_in_between(e, f, c);
     else if (ai(e)->native) ask_native(e, c);
     else ask_adk(e, c);
 }
@@ -535,6 +535,46 @@ static bool went_on(const struct encoder *e, const struct fold *f, uint64_t seq)
     return false;
 }
 
+/* A text part with nothing in it: enough for the client to see that the turn went on after the
+ * tool. */
+static void empty_text(struct encoder *e)
+{
+    struct jsonw w;
+    char         id[24];
+    snprintf(id, sizeof id, "t%u", ++ai(e)->texts);
+    if (chunk(e, &w, "text-start")) {
+        jw_kstrz(&w, "id", id);
+        event_end(e, &w);
+    }
+    if (chunk(e, &w, "text-end")) {
+        jw_kstrz(&w, "id", id);
+        event_end(e, &w);
+    }
+}
+
+/* Everybody who is waited for is asked by a tool at work: nothing in the message is theirs to
+ * answer. */
+static bool only_tools_ask(const struct fold *f, const struct run *r, uint64_t seq)
+{
+    for (size_t i = r->calls_from; i < f->call_count && f->calls[i]->run == r; i++) {
+        const struct call         *c = f->calls[i];
+        const struct confirmation *k = c->step_seq <= seq ? call_open_at(c, seq) : NULL;
+        bool                       offered = c->client && c->started && c->started->seq <= seq &&
+                       !(c->finished && c->finished->seq <= seq);
+        if (offered || (k && !asked_by_tool(k->asked))) return false;
+    }
+    return true;
+}
+
+/* A client that sends by itself when the last step has all its answers would do so for ever: its
+ * call was granted, and has no outcome. */
+static void leave_step(struct encoder *e)
+{
+    start_step(e);
+    empty_text(e);
+    finish_step(e);
+}
+
 /* The run waits for somebody: the turn is over until the answer. A gate that is over when it is
  * told is passed, where the stream goes on as one message. */
 static void at_gate(struct encoder *e, const struct fold *fold, const struct run *r,
@@ -544,6 +584,7 @@ static void at_gate(struct encoder *e, const struct fold *fold, const struct run
     finish_step(e);
     ai(e)->hidden =
         ai(e)->whole || ((e->quiet_gates || e->mode == STREAM_RUN) && went_on(e, fold, f->seq));
+    if (ai(e)->in_turn && only_tools_ask(fold, r, f->seq)) leave_step(e);
     finish_turn(e, NULL, "tool-calls");
     if (!ai(e)->hidden) end_of_turn(e);
     ai(e)->hidden = false;
@@ -559,23 +600,6 @@ static void payload_part(struct encoder *e, const struct run *r)
     if (r->custom.ptr) jw_kraw(&w, "custom_payload", r->custom);
     jw_end_obj(&w);
     event_end(e, &w);
-}
-
-/* A text part with nothing in it: enough for the client to see that the turn went on after the
- * tool. */
-static void empty_text(struct encoder *e)
-{
-    struct jsonw w;
-    char         id[24];
-    snprintf(id, sizeof id, "t%u", ++ai(e)->texts);
-    if (event_begin(e, &w, "text-start")) {
-        jw_kstrz(&w, "id", id);
-        event_end(e, &w);
-    }
-    if (event_begin(e, &w, "text-end")) {
-        jw_kstrz(&w, "id", id);
-        event_end(e, &w);
-    }
 }
 
 /* Leaves the last step so that no client sends by itself again. */
@@ -664,7 +688,7 @@ static void told_decided(struct encoder *e, const struct fold *fold, const struc
     /* what a grant decided was never asked: nothing is open that it would open again */
     if ((f->outcome == WORD_CANCELLED && !let_go(fold, f)) || !f->id.len) return;
     start_turn(e, r);
-    if (ai(e)->whole && asked && !asked->schema.ptr) confirmation_output(e, f);
+    if (ai(e)->whole && asked && !asked_by_tool(asked)) confirmation_output(e, f);
 }
 
 /* For pages that show where older messages were summarised; other clients pass over it. */
@@ -734,7 +758,8 @@ static void progress(struct encoder *e, const struct call *c)
 static void end_at_gate(struct encoder *e, const struct thread *t, const struct run *r)
 {
     struct jsonw w;
-    if (e->mode != STREAM_RUN || event_silent(e) || !run_waited_at(thread_fold(t), r, e->horizon))
+    if (e->mode != STREAM_RUN || event_silent(e) || r->stopping ||
+        !run_waited_at(thread_fold(t), r, e->horizon))
         return;
     if (event_begin_live(e, &w, "finish")) {
         jw_kstrz(&w, "finishReason", "tool-calls");

@@ -225,39 +225,6 @@ static bool open_at(const struct call *c, const struct run *r, uint64_t seq)
            !(c->replaced_by && c->decided && c->decided->seq <= seq);
 }
 
-const struct fact *payload_open(const struct call *c, uint64_t seq)
-{
-    if (c->asked && c->asked->seq <= seq && !(c->decided && c->decided->seq <= seq))
-        return c->asked;
-    if (!c->question || c->question->seq > seq || (c->answered && c->answered->seq <= seq))
-        return NULL;
-    return c->question;
-}
-
-static bool by(const struct fact *a, uint64_t seq)
-{
-    return a && a->seq <= seq;
-}
-
-static bool waits_outside(const struct call *c, const struct fact *at)
-{
-    bool offered = c->client && by(c->started, at->seq) && !by(c->early, c->started->seq);
-    return offered || payload_open(c, at->seq) ||
-           (at->kind == FACT_ASKED && str_eq(at->call, c->id));
-}
-
-bool payload_waits(const struct fold *f, const struct run *r, const struct fact *at)
-{
-    bool any = false;
-    if (!r || by(r->ended, at->seq)) return false;
-    for (size_t i = r->calls_from; i < f->call_count && f->calls[i]->run == r; i++) {
-        if (!open_at(f->calls[i], r, at->seq)) continue;
-        if (!waits_outside(f->calls[i], at)) return false;
-        any = true;
-    }
-    return any;
-}
-
 /* What the run waits for, and the buttons that answer it. */
 static void write_awaiting(struct jsonw *w, const struct fold *f, const struct run *r, uint64_t seq)
 {
@@ -266,19 +233,20 @@ static void write_awaiting(struct jsonw *w, const struct fold *f, const struct r
     jw_arr(w);
     for (size_t i = 0; i < f->call_count; i++) {
         if (!open_at(f->calls[i], r, seq)) continue;
-        const struct fact *a = payload_open(f->calls[i], seq);
-        jw_str(w, a ? a->id : f->calls[i]->id);
-        gates += a != NULL;
+        const struct confirmation *k = call_open_at(f->calls[i], seq);
+        jw_str(w, k ? k->asked->id : f->calls[i]->id);
+        gates += k != NULL;
     }
     jw_end_arr(w);
     if (!gates) return;
     jw_key(w, "suggested_actions");
     jw_arr(w);
     for (size_t i = 0; i < f->call_count; i++) {
-        const struct fact *a = open_at(f->calls[i], r, seq) ? payload_open(f->calls[i], seq) : NULL;
-        if (!a) continue;
-        write_action(w, "Approve", "approve", a, "primary");
-        write_action(w, "Deny", "deny", a, "secondary");
+        const struct confirmation *k =
+            open_at(f->calls[i], r, seq) ? call_open_at(f->calls[i], seq) : NULL;
+        if (!k) continue;
+        write_action(w, "Approve", "approve", k->asked, "primary");
+        write_action(w, "Deny", "deny", k->asked, "secondary");
     }
     jw_end_arr(w);
 }

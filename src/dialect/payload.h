@@ -35,15 +35,10 @@ void        payload_progress(struct jsonw *w, const struct call *c);
  * tool_use_id, input, ask, risk, expires_at. */
 void payload_gate(struct jsonw *w, const char *id_key, const struct fold *f, const struct call *c,
                   const struct fact *asked);
-/* Right after this fact: does everything that is open wait for somebody outside? Also a tool's own
- * question counts (run_waited_at leaves that out). */
-bool payload_waits(const struct fold *f, const struct run *r, const struct fact *at);
-/* The question of a call that was open right after that fact; NULL: none. */
-const struct fact *payload_open(const struct call *c, uint64_t seq);
 /* {text, from, upto} of a summary fact. */
-void               payload_summary(struct jsonw *w, const struct fact *f);
+void payload_summary(struct jsonw *w, const struct fact *f);
 /* suggested_values, suggested_actions; false: none */
-bool               payload_suggestions(struct jsonw *w, const struct run *r);
-bool               call_ok(const struct call *c);
+bool payload_suggestions(struct jsonw *w, const struct run *r);
+bool call_ok(const struct call *c);
 
 #endif

@@ -38,6 +38,7 @@ void response_data(struct arena *a, const struct fact *response, struct response
 
 struct walk {
     const struct fold *f;
+    const struct fact *response;
     bool (*each)(void *, const struct response_item *);
     void    *ctx;
     unsigned next;
@@ -67,6 +68,17 @@ static bool has_items(const struct response_data *d)
     return !str_is(d->form, "words");
 }
 
+static bool is_extension(const struct response_data *d)
+{
+    return str_is(d->form, "extension");
+}
+
+bool response_ends_call(const struct fact *response, const struct call *c)
+{
+    return !c->client && c->started && c->started->seq < response->seq &&
+           str_eq(c->run->id, response->run);
+}
+
 static void walk_call(struct walk *k, const struct fact *x, const struct response_data *d)
 {
     const struct call   *c = fold_call(k->f, x->call);
@@ -75,11 +87,11 @@ static void walk_call(struct walk *k, const struct fact *x, const struct respons
     if (x->kind == FACT_ASKED) {
         it.kind = ITEM_QUESTION;
         it.asked = x;
-        if (has_items(d) && !x->schema.ptr) give(k, it);
+        if (has_items(d) && (!asked_by_tool(x) || is_extension(d))) give(k, it);
     } else if (x->kind == FACT_STARTED) {
         it.kind = c->client ? ITEM_FUNCTION : ITEM_CALL;
         give(k, it);
-    } else if (!c->started) give(k, it); /* it ended without having begun */
+    } else if (!c->started || response_ends_call(k->response, c)) give(k, it); /* at once */
 }
 
 static void walk_fact(struct walk *k, const struct fact *x, const struct fact *response,
@@ -97,7 +109,7 @@ void response_items(const struct fold *f, const struct fact *response,
                     const struct response_data *d, uint64_t                   seq,
                     bool (*each)(void *, const struct response_item *), void *ctx)
 {
-    struct walk k = { f, each, ctx, 0, true };
+    struct walk k = { f, response, each, ctx, 0, true };
     JV_EACH (id, d->tell) {
         const struct call *c = fold_call(f, jv_str(id));
         if (c)
@@ -140,9 +152,9 @@ void call_words(struct buf *out, const struct call *c)
     arena_done(&a);
 }
 
-const char *item_status(const struct call *c, uint64_t seq)
+static const char *item_status(const struct call *c, uint64_t seq, bool left)
 {
-    if (!known(c->finished, seq)) return "in_progress";
+    if (!known(c->finished, seq)) return left ? "incomplete" : "in_progress";
     if (c->finished->outcome == WORD_DONE) return "completed";
     return c->finished->outcome == WORD_UNKNOWN ? "incomplete" : "failed";
 }
@@ -179,12 +191,13 @@ static struct str server_label(const struct call *c)
     return at > 0 ? str_cut(c->tool, (size_t)at) : STR("parley");
 }
 
-static void write_call(struct jsonw *w, struct str id, const struct call *c, bool extension,
-                       uint64_t seq, bool open)
+static void write_call(struct jsonw *w, struct str id, const struct response_item *x,
+                       bool extension, uint64_t seq, bool open)
 {
+    const struct call *c = x->call;
     jw_kstrz(w, "type", extension ? "parley:tool_call" : "mcp_call");
     jw_kstr(w, "id", id);
-    jw_kstrz(w, "status", open ? "in_progress" : item_status(c, seq));
+    jw_kstrz(w, "status", open ? "in_progress" : item_status(c, seq, x->left));
     if (extension) jw_kstr(w, "call_id", c->id);
     else jw_kstr(w, "server_label", server_label(c));
     jw_kstr(w, "name", c->tool);
@@ -269,12 +282,12 @@ void item_write(struct jsonw *w, struct str response, const struct response_item
     static const char *const PREFIX[] = { "msg", "rs", "mcp", "fc", "q" };
     char                     room[ITEM_ID_MAX];
     struct str               id = item_id(room, PREFIX[x->kind], response, x->index);
-    bool                     extension = str_is(d->form, "extension");
+    bool                     extension = is_extension(d);
     jw_obj(w);
     switch (x->kind) {
     case ITEM_MESSAGE:
     case ITEM_REASONING: write_words(w, id, x, open); break;
-    case ITEM_CALL: write_call(w, id, x->call, extension, seq, open); break;
+    case ITEM_CALL: write_call(w, id, x, extension, seq, open); break;
     case ITEM_FUNCTION: write_function(w, id, x->call, open); break;
     case ITEM_QUESTION: write_question(w, x, extension, d->link); break;
     }
@@ -310,12 +323,15 @@ struct output {
     const struct fact          *response;
     const struct response_data *d;
     uint64_t                    seq;
+    bool                        over;
 };
 
 static bool put_item(void *ctx, const struct response_item *x)
 {
-    struct output *o = ctx;
-    item_write(o->w, o->response->id, x, o->d, o->seq, false);
+    struct output       *o = ctx;
+    struct response_item item = *x;
+    item.left = o->over;
+    item_write(o->w, o->response->id, &item, o->d, o->seq, false);
     return true;
 }
 
@@ -406,7 +422,7 @@ void response_write(struct jsonw *w, const struct fold *f, struct str thread,
     struct response_data d;
     uint64_t             end = empty ? 0 : response_end(f, response, seq);
     const char          *status = response_status(f, response, end);
-    struct output        o = { w, response, &d, end ? end : seq };
+    struct output        o = { w, response, &d, end ? end : seq, end > 0 };
     arena_init(&a, 0);
     response_data(&a, response, &d);
     jw_obj(w);

@@ -40,7 +40,10 @@ struct response_item {
     const struct call *call;
     const struct fact *asked; /* ITEM_QUESTION */
     uint64_t           seq;   /* the fact that added it */
+    bool               left;  /* its response is over, and its call may not be: the tool asks */
 };
+/* Does a later response than the one which told of its beginning tell how the call ended? */
+bool response_ends_call(const struct fact *response, const struct call *c);
 /* Each item that facts up to `seq` added. Return false to stop. */
 void response_items(const struct fold *f, const struct fact *response,
                     const struct response_data *d, uint64_t                       seq,
@@ -52,7 +55,6 @@ struct str  item_id(char out[ITEM_ID_MAX], const char *prefix, struct str respon
 /* One item, whole. `seq`: what is known; `open`: as it is added, before anything is known of it. */
 void        item_write(struct jsonw *w, struct str response, const struct response_item *x,
                        const struct response_data *d, uint64_t seq, bool open);
-const char *item_status(const struct call *c, uint64_t seq);
 /* The response; `seq`: as far as that. `empty`: without its output, in progress. */
 void        response_write(struct jsonw *w, const struct fold *f, struct str thread,
                            const struct fact *response, uint64_t seq, bool empty);

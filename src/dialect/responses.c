@@ -299,7 +299,7 @@ static void told_question(struct told *k, const struct call *c)
 {
     struct response_item x = next_item(k->e, ITEM_QUESTION, c);
     x.asked = k->f;
-    if (!rs(k->e)->items || k->f->schema.ptr) return;
+    if (!rs(k->e)->items || (asked_by_tool(k->f) && !rs(k->e)->extension)) return;
     fact_item(k, &x, "response.output_item.added", false);
     fact_item(k, &x, "response.output_item.done", false);
     rs(k->e)->index++;
@@ -323,7 +323,7 @@ static void told_finished(struct told *k, const struct fold *f, const struct cal
 {
     struct response_item x = next_item(k->e, ITEM_CALL, c);
     if (c->gate == GATE_REPLY || (c->client && c->started)) return;
-    if (!c->started) {
+    if (!c->started || (k->response && response_ends_call(k->response, c))) {
         add_call(k, &x);
         end_call(k, &x);
         rs(k->e)->index++;
@@ -332,7 +332,7 @@ static void told_finished(struct told *k, const struct fold *f, const struct cal
     if (!k->response) return;
     k->call = c;
     response_items(f, k->response, k->d, k->f->seq, is_item_of, k);
-    if (!k->found) return; /* its beginning was told elsewhere */
+    if (!k->found) return; /* another run's */
     x.index = k->found - 1;
     end_call(k, &x);
 }
@@ -391,9 +391,23 @@ static void begin(struct encoder *e, const struct thread *t, struct told *k)
     told_words(k, k->f->text);
 }
 
-static void finish(struct encoder *e, const struct thread *t, const struct fact *response,
-                   const struct fact *f)
+/* A call whose tool asks is told as far as it came; how it ends is told by the response after. */
+static bool leave_call(void *ctx, const struct response_item *x)
 {
+    struct told         *k = ctx;
+    struct response_item item = *x;
+    if (x->kind != ITEM_CALL || (x->call->finished && x->call->finished->seq <= k->f->seq))
+        return true;
+    item.left = true;
+    fact_item(k, &item, "response.output_item.done", false);
+    return true;
+}
+
+static void finish(struct told *k, const struct thread *t)
+{
+    struct encoder    *e = k->e;
+    const struct fact *response = k->response, *f = k->f;
+    response_items(thread_fold(t), response, k->d, f->seq, leave_call, k);
     const char *status = response_status(thread_fold(t), response, f->seq);
     const char *type = strcmp(status, "failed") == 0      ? "response.failed"
                        : strcmp(status, "completed") == 0 ? "response.completed"
@@ -502,8 +516,10 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
     bool over = response && f->seq >= response->seq
                     ? response_ends_at(thread_fold(t), response, f->seq)
                     : !response && f->kind == FACT_ENDED && e->mode == STREAM_RUN;
-    if (over && response) finish(e, t, response, f);
-    else if (over && !event_silent(e)) e->ended = true;
+    if (over && response) {
+        response_data(&a, response, &d);
+        finish(&k, t);
+    } else if (over && !event_silent(e)) e->ended = true;
     if (!fact_is_aside(f)) rs(e)->base += e->units; /* they begin anew with the next */
     arena_done(&a);
 }

@@ -46,7 +46,26 @@ static bool is_told(const struct fold *f, const struct call *c)
     return false;
 }
 
-/* Questions of the place's response that were decided by another door since. */
+static bool asked_within(const struct call *c, uint64_t first, uint64_t last)
+{
+    const struct confirmation *k = c->last;
+    while (k && k->asked->seq > last) k = k->before;
+    return k && k->asked->seq >= first;
+}
+
+/* Did a response up to there end with a question of the call? Words of the server may stand between
+ * it and the place. */
+static bool was_asked(const struct fold *f, const struct call *c, uint64_t upto)
+{
+    for (size_t i = 0; c->last && i < f->response_count; i++) {
+        const struct fact *r = f->responses[i];
+        uint64_t           end = str_eq(r->run, c->run->id) ? response_end(f, r, upto) : 0;
+        if (end && asked_within(c, r->seq, end)) return true;
+    }
+    return false;
+}
+
+/* Questions up to the place that were decided by another door since. */
 static void put_tell(struct jsonw *w, const struct fold *f, const struct fact *of,
                      struct str answered)
 {
@@ -55,8 +74,8 @@ static void put_tell(struct jsonw *w, const struct fold *f, const struct fact *o
     jw_arr(w);
     for (size_t i = 0; end && i < f->call_count; i++) {
         const struct call *c = f->calls[i];
-        if (!c->asked || c->asked->seq < of->seq || c->asked->seq > end || !c->finished ||
-            c->client || c->finished->outcome == WORD_CANCELLED || is_told(f, c))
+        if (!c->finished || c->client || !was_asked(f, c, end) ||
+            c->finished->outcome == WORD_CANCELLED || is_told(f, c))
             continue;
         jw_str(w, c->id);
     }
@@ -109,8 +128,10 @@ static void wish(struct openai_turn *t, struct command *c, const struct fold *f,
                                .key = t->key,
                                .exchange = turn_exchange(t),
                                .quiet = t->q.chat };
-    /* the server's own words may name the link, whatever the form */
-    if (tells_words(t) || c->kind == CMD_RESPOND) w.link = t->link;
+    /* the server's own words may name the link, whatever the form; and what an item of OpenAI's
+     * cannot ask (a form, an account) is in words in each but our own */
+    w.items = !tells_words(t);
+    if (t->q.form != OAI_FORM_EXTENSION || c->kind == CMD_RESPOND) w.link = t->link;
     if (!w.id.ptr || !w.data.ptr) c->arena.failed = true;
     t->told = w.id;
     c->response = response_wish_write(&c->arena, &w);

@@ -135,7 +135,7 @@ enum field_type { FIELD_STR, FIELD_RAW, FIELD_INT, FIELD_BOOL, FIELD_WORD, FIELD
     X(RAW, declared)                                                                                     \
     X(STR, effect) X(STR, grant) X(INT, amount) X(RAW, granted) X(RAW, offer) X(RAW, edit)               \
     X(RAW, who) X(STR, roles) X(RAW, claims) X(STR, model)                                               \
-    X(STR, link) X(BOOL, codes) X(STR, chain) X(BOOL, quiet)                                             \
+    X(STR, link) X(BOOL, codes) X(BOOL, items) X(STR, chain) X(BOOL, quiet)                              \
     X(INT, from) X(INT, upto) X(INT, covers) X(INT, cost)
 /* clang-format on */
 

@@ -51,6 +51,18 @@ const struct fact *call_gate(const struct call *c)
     return c->state == CALL_STARTED && !c->answered ? c->question : NULL;
 }
 
+static bool by(const struct fact *a, uint64_t seq)
+{
+    return a && a->seq <= seq;
+}
+
+const struct confirmation *call_open_at(const struct call *c, uint64_t seq)
+{
+    const struct confirmation *k = c->last;
+    while (k && k->asked->seq > seq) k = k->before;
+    return k && !by(k->verdict, seq) && !by(c->finished, seq) ? k : NULL;
+}
+
 bool call_took_effect(const struct call *c)
 {
     if (!c->started) return false;
@@ -262,7 +274,8 @@ static enum err apply_asked(struct fold *f, struct call *c, const struct fact *a
 {
     struct confirmation *k = arena_new(&f->arena, struct confirmation);
     if (!k || map_put(&f->by_confirmation, a->id, k) != OK) return ERR_NOMEM;
-    *k = (struct confirmation){ .call = c, .asked = a };
+    *k = (struct confirmation){ .call = c, .asked = a, .before = c->last };
+    c->last = k;
     c->gates++;
     if (c->state == CALL_STARTED) {
         c->question = a;
@@ -272,6 +285,14 @@ static enum err apply_asked(struct fold *f, struct call *c, const struct fact *a
     c->asked = a;
     c->state = CALL_ASKED;
     return OK;
+}
+
+/* A gate has a code there, for as long as it waits. */
+static void apply_told(struct fold *f, struct call *c, const struct fact *a)
+{
+    struct confirmation *k = map_get(&f->by_confirmation, a->id);
+    if (k && !k->told) k->told = a;
+    if (c->asked && str_eq(c->asked->id, a->id)) c->told = a;
 }
 
 static void apply_decided(struct fold *f, struct call *c, const struct fact *a)
@@ -327,7 +348,7 @@ static enum err apply_call_fact(struct fold *f, const struct fact *a)
     case FACT_LATE: c->late = a; break;
     case FACT_ESCALATED: c->escalated = a; break;
     case FACT_VOTED: break; /* counted from the facts when somebody answers: rules.h */
-    case FACT_TOLD: c->told = a; break;
+    case FACT_TOLD: apply_told(f, c, a); break;
     case FACT_HANDED: c->handed = a; break;
     default: must(!"call fact");
     }
@@ -516,11 +537,6 @@ bool run_waiting(const struct run *r)
     return any;
 }
 
-static bool by(const struct fact *a, uint64_t seq)
-{
-    return a && a->seq <= seq;
-}
-
 bool run_waited_at(const struct fold *f, const struct run *r, uint64_t seq)
 {
     bool any = false;
@@ -531,10 +547,9 @@ bool run_waited_at(const struct fold *f, const struct run *r, uint64_t seq)
         if (c->proposed && c->proposed->seq > seq) continue;
         if (c->replaced_by && by(c->decided, seq))
             continue; /* it is the other that waits, or not */
-        bool asked = by(c->asked, seq) && !by(c->decided, seq);
         /* else its result is there */
         bool offered = c->client && by(c->started, seq) && !by(c->early, c->started->seq);
-        if (!asked && !offered) return false;
+        if (!offered && !call_open_at(c, seq)) return false;
         any = true;
     }
     return any;

@@ -32,6 +32,7 @@ enum call_state {
 };
 
 struct run;
+struct confirmation;
 struct call {
     struct str         id, provider_id, tool, input;
     const struct jv   *args;     /* parsed input; NULL when it is no JSON */
@@ -71,6 +72,8 @@ struct call {
     struct str         claimed_by;
     int64_t            claimed_until_ms;
     int64_t            claim_owner; /* command_tab() */
+
+    struct confirmation *last; /* the newest request to a person, gate or question */
 };
 
 enum run_phase { RUN_THINKING, RUN_CALLS, RUN_ENDED };
@@ -103,9 +106,10 @@ struct run {
 /* One request to a person, under its confirmation id: a call's gate, or one of the questions its
  * tool asked. */
 struct confirmation {
-    struct call       *call;
-    /* verdict NULL: none, maybe because the call ended first */
-    const struct fact *asked, *verdict;
+    struct call         *call;
+    /* verdict NULL: none, maybe because the call ended first; told: in words, the first time */
+    const struct fact   *asked, *verdict, *told;
+    struct confirmation *before; /* the one that the same call had before */
 };
 
 struct fold {
@@ -169,6 +173,14 @@ const struct fact *call_gate(const struct call *c);
 static inline bool call_pending(const struct call *c)
 {
     return call_gate(c) != NULL;
+}
+/* The same, as it was right after the fact with this seq. */
+const struct confirmation *call_open_at(const struct call *c, uint64_t seq);
+/* Is that the question of a tool at work, rather than the gate before it? It wants more than a yes:
+ * a form filled in, or an account connected. */
+static inline bool         asked_by_tool(const struct fact *asked)
+{
+    return asked->schema.ptr != NULL;
 }
 /* The tool asked and is gone: from the answer its work goes on, whoever runs it then. */
 static inline bool call_at_rest(const struct call *c)

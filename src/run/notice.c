@@ -30,11 +30,14 @@ static void one_line(struct buf *out, struct str s)
         buf_chr(out, s.ptr[i] == '\n' || s.ptr[i] == '\r' ? ' ' : s.ptr[i]);
 }
 
-static void block(struct buf *out, const struct call *c, const char *code, struct str link)
+/* A tool at work wants more than a word (a form filled in, an account): its question is answered
+ * where the link leads. */
+static void block(struct buf *out, const struct call *c, const struct fact *asked, const char *code,
+                  struct str link)
 {
     struct jsonw w;
     buf_lit(out, "**");
-    one_line(out, c->asked->ask);
+    one_line(out, asked->ask);
     buf_lit(out, "**\n");
     one_line(out, c->tool);
     buf_chr(out, ' ');
@@ -44,23 +47,24 @@ static void block(struct buf *out, const struct call *c, const char *code, struc
     if (code[0])
         buf_printf(out, "\nReply `yes %s` to approve or `no %s` and a reason to deny, or open ",
                    code, code);
-    else buf_lit(out, "\nTo approve or deny it open ");
+    else buf_printf(out, "\nTo %s it open ", asked_by_tool(asked) ? "answer" : "approve or deny");
     buf_str(out, link);
-    buf_str(out, c->asked->id);
-    buf_lit(out, ". Nothing happens before.");
+    buf_str(out, asked->id);
+    buf_lit(out, asked_by_tool(asked) ? ". It waits until then." : ". Nothing happens before.");
 }
 
-static enum err tell(struct thread *t, struct call *c, struct str link, bool codes)
+static enum err tell(struct thread *t, const struct call *c, const struct fact *asked,
+                     struct str link, bool codes)
 {
     char       code[5] = "";
     struct buf text = { 0 };
-    if (codes) new_code(&t->fold, code);
-    block(&text, c, code, link);
+    if (codes && !asked_by_tool(asked)) new_code(&t->fold, code);
+    block(&text, c, asked, code, link);
     struct fact f = { .kind = FACT_TOLD,
                       .call = c->id,
-                      .id = c->asked->id,
+                      .id = asked->id,
                       .code = code[0] ? str_c(code) : STR_NONE,
-                      .digest = c->asked->digest,
+                      .digest = asked->digest,
                       .text = buf_view(&text) };
     enum err    e = text.err ? ERR_NOMEM : thread_add(t, &f);
     buf_done(&text);
@@ -75,9 +79,10 @@ bool notice_tell(struct thread *t, enum err *e)
         r->seq < f->copied)
         return false;
     for (size_t i = 0; i < f->run->call_count; i++) {
-        struct call *c = f->run->calls[i];
-        if (c->state != CALL_ASKED || c->told) continue;
-        *e = tell(t, c, r->link, r->codes);
+        const struct call         *c = f->run->calls[i];
+        const struct confirmation *k = call_open_at(c, f->count);
+        if (!k || k->told || !response_tells(r, k->asked)) continue;
+        *e = tell(t, c, k->asked, r->link, r->codes);
         return true;
     }
     return false;
@@ -107,9 +112,10 @@ static void wrong_code(struct buf *out, const struct fold *f, struct str link)
     const struct run *r = f->run;
     bool              open = false, any = false;
     for (size_t i = 0; run_live(r) && i < r->call_count; i++) {
-        if (r->calls[i]->state != CALL_ASKED) continue;
+        if (!call_pending(r->calls[i])) continue;
         any = true;
-        if (r->calls[i]->tries >= SPOKEN_TRIES) closed(out, r->calls[i], link);
+        if (r->calls[i]->state == CALL_ASKED && r->calls[i]->tries >= SPOKEN_TRIES)
+            closed(out, r->calls[i], link);
         else open = true;
     }
     if (open)
@@ -124,16 +130,17 @@ static enum err tell_again(struct thread *t, const struct response_wish *w, stru
     const struct run *r = t->fold.run;
     enum err          e = OK;
     for (size_t i = 0; run_live(r) && i < r->call_count && !e; i++) {
-        struct call *c = r->calls[i];
-        if (c->state != CALL_ASKED) continue;
-        if (c->tries >= SPOKEN_TRIES) {
+        const struct call         *c = r->calls[i];
+        const struct confirmation *k = call_open_at(c, t->fold.count);
+        if (!k) continue;
+        if (c->state == CALL_ASKED && c->tries >= SPOKEN_TRIES) {
             closed(out, c, w->link);
             continue;
         }
-        if (!c->told) e = tell(t, c, w->link, w->codes);
-        if (e || !c->told) continue;
+        if (!k->told) e = tell(t, c, k->asked, w->link, w->codes);
+        if (e || !k->told) continue;
         if (out->len) buf_lit(out, "\n\n");
-        buf_str(out, c->told->text);
+        buf_str(out, k->told->text);
     }
     if (!out->len) add_sentence(out, "Nothing waits for an answer here any more.");
     return e;

@@ -40,10 +40,11 @@ static const struct fact *response_of_result(const struct fold *f, const struct 
 const struct fact *response_of_call(const struct fold *f, const struct call *c)
 {
     if (c->client && c->started) return response_of_result(f, c);
-    uint64_t outcome = c->finished ? c->finished->seq : f->count;
-    for (size_t i = f->response_count; c->decided && i-- > 0;) {
+    uint64_t           outcome = c->finished ? c->finished->seq : f->count;
+    const struct fact *decided = c->last ? c->last->verdict : c->decided;
+    for (size_t i = f->response_count; decided && i-- > 0;) {
         const struct fact *r = f->responses[i];
-        if (r->seq < c->decided->seq || !str_eq(r->run, c->run->id) || r->text.ptr) continue;
+        if (r->seq < decided->seq || !str_eq(r->run, c->run->id) || r->text.ptr) continue;
         uint64_t end = response_end(f, r, f->count);
         if (r->seq < outcome && (!end || end >= outcome)) return r;
     }
@@ -55,13 +56,18 @@ static bool by(const struct fact *a, uint64_t seq)
     return a && a->seq <= seq;
 }
 
-/* What waits at this place was told in words, too. */
-static bool all_told(const struct fold *f, const struct run *r, uint64_t seq)
+bool response_tells(const struct fact *response, const struct fact *asked)
+{
+    return response->link.ptr && (!response->items || asked_by_tool(asked));
+}
+
+/* What waits at this place was told in words, too, where it is to be. */
+static bool all_told(const struct fold *f, const struct fact *response, const struct run *r,
+                     uint64_t seq)
 {
     for (size_t i = r->calls_from; i < f->call_count && f->calls[i]->run == r; i++) {
-        const struct call *c = f->calls[i];
-        if (by(c->asked, seq) && !by(c->decided, seq) && !by(c->finished, seq) && !by(c->told, seq))
-            return false;
+        const struct confirmation *k = call_open_at(f->calls[i], seq);
+        if (k && response_tells(response, k->asked) && !by(k->told, seq)) return false;
     }
     return true;
 }
@@ -73,7 +79,7 @@ bool response_ends_at(const struct fold *f, const struct fact *response, uint64_
     if (response->text.ptr || !r) return seq == response->seq;
     if (by(r->ended, seq)) return true;
     if (x->kind == FACT_RESPONSE && x != response) return false;
-    return run_waited_at(f, r, seq) && (!response->link.ptr || all_told(f, r, seq));
+    return run_waited_at(f, r, seq) && all_told(f, response, r, seq);
 }
 
 uint64_t response_end(const struct fold *f, const struct fact *response, uint64_t horizon)
@@ -120,6 +126,7 @@ struct str response_wish_write(struct arena *a, const struct response_wish *w)
     if (w->of.len) jw_kstr(&j, "of", w->of);
     if (w->link.ptr) jw_kstr(&j, "link", w->link);
     if (w->codes) jw_kbool(&j, "codes", true);
+    if (w->items) jw_kbool(&j, "items", true);
     if (w->chain.len) jw_kstr(&j, "chain", w->chain);
     if (w->data.len) jw_kraw(&j, "data", w->data);
     if (w->key.len) jw_kstr(&j, "key", w->key);
@@ -142,6 +149,7 @@ enum err response_wish_read(struct arena *a, struct str text, struct response_wi
                                  .of = jv_str_at(v, "of"),
                                  .link = jv_str_at(v, "link"),
                                  .codes = jv_true(jv_get(v, "codes")),
+                                 .items = jv_true(jv_get(v, "items")),
                                  .chain = jv_str_at(v, "chain"),
                                  .data = data ? data->raw : STR_NONE,
                                  .key = jv_str_at(v, "key"),
@@ -163,6 +171,7 @@ enum err response_add(struct thread *t, struct command *c, struct str run, struc
                       .text = text,
                       .link = w->link,
                       .codes = w->codes,
+                      .items = w->items,
                       .chain = w->chain,
                       .data = w->data,
                       .note = w->exchange,

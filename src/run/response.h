@@ -40,6 +40,7 @@ struct response_wish {
     /* what the address of a question begins with: questions are told in words. STR_NONE: not */
     struct str link;
     bool       codes; /* and may be answered so */
+    bool       items; /* gates are told as items instead: only what tools at work ask is in words */
     struct str chain; /* CHAIN_LEN hex digits; STR_NONE: not known */
     struct str data;
     struct str key; /* one more, of the door's own; STR_NONE */
@@ -70,6 +71,8 @@ bool               response_forgotten(const struct fold *f, struct str id);
 const struct fact *response_after(const struct fold *f, struct str id);
 /* The one that told what came of the call; NULL: none did. */
 const struct fact *response_of_call(const struct fold *f, const struct call *c);
+/* Is this question told in words there? */
+bool               response_tells(const struct fact *response, const struct fact *asked);
 /* Does it end with this fact? */
 bool     response_ends_at(const struct fold *f, const struct fact *response, uint64_t seq);
 /* The seq of its last fact, as far as `horizon`; 0: it goes on. */

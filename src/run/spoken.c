@@ -126,7 +126,7 @@ static struct call *by_code(const struct fold *f, const char *code)
 static bool any_waits(const struct fold *f)
 {
     for (size_t i = 0; run_live(f->run) && i < f->run->call_count; i++)
-        if (f->run->calls[i]->state == CALL_ASKED) return true;
+        if (call_pending(f->run->calls[i])) return true;
     return false;
 }
 

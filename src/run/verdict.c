@@ -141,6 +141,7 @@ static bool answer_question(struct thread *t, struct command *c, struct call *ca
     uint64_t seq = t->fold.count + 1;
     *e = end_gate(t, call, c, verdict_of(c));
     if (!*e) jobs_answer(call, c->decide.confirmed, c->decide.payload);
+    if (!*e) *e = response_add(t, c, call->run->id, STR_NONE);
     accepted(t, c, call->run->id, seq);
     c->receipt.call = call;
     return true;

@@ -3,6 +3,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import http from 'node:http';
 import { check, same } from './lib.mjs';
+import { serveModel, startUpstream } from './upstream.mjs';
 
 const secret = (kind) => `${kind}-${randomBytes(18).toString('base64url')}`;
 const body = async (q) => { let text = ''; for await (const b of q) text += b; return text; };
@@ -163,4 +164,29 @@ export class Browser {
         }
         throw new Error(`round in circles: ${via}`);
     }
+}
+
+// --- an organisation -----------------------------------------------------------------------------------
+
+const KEYS = { keys: [['ada', 'user'], ['bob', 'user'], ['root', 'admin']].map(([who, role]) => ({ sha256: createHash('sha256').update(`k-${who}`).digest('hex'), principal: who, roles: [role] })) };
+export const as = (who) => ({ authorization: `Bearer k-${who}` });
+export const call = (name, input = {}) => `{{call ${name} ${JSON.stringify(input)}}}`;
+export const TOKEN_KEY = 'ab'.repeat(32);
+
+// An organisation: the two others, and a parley behind which they stand.
+export async function organisation(t, { issuer = {}, guarded = {}, oauth = {}, config = {}, ...more } = {}) {
+    const as = await new Issuer(issuer).start(t), mcp = await new Guarded(as, guarded).start(t);
+    const up = await startUpstream(t);
+    const server = await serveModel(t, up, 'openai', { env: { TOKEN_KEY }, ...more, config: { auth: KEYS, demo: { tools: false }, actions: {}, mcp: { token_key: 'env:TOKEN_KEY' },
+        mcpServers: { mail: { url: mcp.url, confirm: 'never', oauth } }, ...config } });
+    return Object.assign(server, { issuer: as, mcp, up });
+}
+export const names = async (server, who = 'ada') => (await server.get('/v1/tools', as(who))).json.tools.map((x) => x.name);
+// Somebody goes through all of it, in a browser.
+export async function connect(server, who) {
+    const browser = await new Browser(server, `k-${who}`).signIn();
+    server.issuer.user = who;
+    const r = await browser.visit('/v1/mcp/mail/connect');
+    check(r.home, `${who} comes home: ${r.status} ${r.text}`);
+    return { browser, ...r };
 }

@@ -2,30 +2,13 @@
 // encrypted, refreshed, and nobody's but theirs.
 import fs from 'node:fs';
 import path from 'node:path';
-import { createHash } from 'node:crypto';
 import { check, parley, same, test, until } from './lib.mjs';
-import { Browser, Guarded, Issuer } from './accounts.mjs';
-import { serveModel, startUpstream } from './upstream.mjs';
+import { Browser, Issuer, TOKEN_KEY, as, call, connect, names, organisation } from './accounts.mjs';
 
-const sha256 = (key) => createHash('sha256').update(key).digest('hex');
-const KEYS = { keys: [['ada', 'user'], ['bob', 'user'], ['root', 'admin']].map(([who, role]) => ({ sha256: sha256(`k-${who}`), principal: who, roles: [role] })) };
-const as = (who) => ({ authorization: `Bearer k-${who}` });
-const call = (name, input = {}) => `{{call ${name} ${JSON.stringify(input)}}}`;
-const TOKEN_KEY = 'ab'.repeat(32);
-
-// An organisation: the two others, and a parley behind which they stand.
-async function organisation(t, { issuer = {}, guarded = {}, oauth = {}, config = {}, ...more } = {}) {
-    const as = await new Issuer(issuer).start(t), mcp = await new Guarded(as, guarded).start(t);
-    const up = await startUpstream(t);
-    const server = await serveModel(t, up, 'openai', { env: { TOKEN_KEY }, ...more, config: { auth: KEYS, demo: { tools: false }, actions: {}, mcp: { token_key: 'env:TOKEN_KEY' },
-        mcpServers: { mail: { url: mcp.url, confirm: 'never', oauth } }, ...config } });
-    return Object.assign(server, { issuer: as, mcp, up });
-}
 const begin = (server, who, message) => server.open('POST', '/v1/chat/stream', { message }, as(who));
 const turn = async (server, who, message) => (await begin(server, who, message)).read();
 const pending = async (server, who) => (await server.get('/v1/approvals?status=pending', as(who))).json.approvals;
 const asked = (server, who, n = 1) => until(async () => { const p = await pending(server, who); return p.length === n && p; }, `${n} questions of ${who}`);
-const names = async (server, who = 'ada') => (await server.get('/v1/tools', as(who))).json.tools.map((x) => x.name);
 const listed = (server) => until(async () => (await names(server)).includes('mail__whoami'), 'the tools to be listed');
 // A thread that is at rest, with all its calls.
 const done = (server, who, thread) => until(async () => {
@@ -40,13 +23,6 @@ async function connected(t, who = 'ada', options) {
     await connect(server, who);
     await listed(server);
     return server;
-}
-async function connect(server, who) {
-    const browser = await new Browser(server, `k-${who}`).signIn();
-    server.issuer.user = who;
-    const r = await browser.visit('/v1/mcp/mail/connect');
-    check(r.home, `${who} comes home: ${r.status} ${r.text}`);
-    return { browser, ...r };
 }
 // Nothing that is somebody's secret stands in the log, in what a person is told, or in the store.
 async function keepsSecrets(server, ...texts) {

@@ -29,11 +29,23 @@ static void asks(struct world *w, const struct call *c)
                                     .ask = STR("May I?"),
                                     .risk = STR("high") });
 }
+/* In the middle of its work, as often as it likes. */
+static void asks_more(struct world *w, const struct call *c)
+{
+    char id[64];
+    snprintf(id, sizeof id, "confirmation-" STR_FMT "-%u", STR_ARG(c->id), c->gates + 1);
+    tale_fact(&w->t, (struct fact){ .kind = FACT_ASKED,
+                                    .call = c->id,
+                                    .id = str_c(id),
+                                    .ask = STR("Which one?"),
+                                    .schema = STR("{\"type\":\"object\"}") });
+}
 static void decides(struct world *w, const struct call *c, enum word verdict)
 {
-    tale_fact(&w->t,
-              (struct fact){
-                  .kind = FACT_DECIDED, .call = c->id, .id = c->asked->id, .outcome = verdict });
+    tale_fact(&w->t, (struct fact){ .kind = FACT_DECIDED,
+                                    .call = c->id,
+                                    .id = call_gate(c)->id,
+                                    .outcome = verdict });
 }
 static void finishes(struct world *w, const struct call *c, enum word outcome)
 {
@@ -138,7 +150,10 @@ static void happens(struct world *w)
                                         .outcome = WORD_DONE,
                                         .value = STR("1") });
     else if (c->state == CALL_ASKED) decides(w, c, VERDICTS[dice(4)]);
-    else finishes(w, c, c->client ? WORD_DONE : OUTCOMES[dice(4)]);
+    else if (!c->client && dice(3)) {
+        if (call_gate(c)) decides(w, c, VERDICTS[dice(4)]);
+        else asks_more(w, c);
+    } else finishes(w, c, c->client ? WORD_DONE : OUTCOMES[dice(4)]);
 }
 
 static void start(struct world *w, struct call *c)
