@@ -75,6 +75,9 @@ struct str turn_chain(struct openai_turn *t, const struct fold *f, const struct 
 struct str turn_exchange(struct openai_turn *t);
 
 /* --- openai_act.c --- */
+/* The same request again: its response was left before it was whole. It is made anew, after what the
+ * run did. */
+void turn_again(struct openai_turn *t, struct thread *at, const struct fact *left);
 /* `at` NULL: a new thread. */
 void turn_act(struct openai_turn *t, struct thread *at);
 /* NULL, or one without memory: refused. */

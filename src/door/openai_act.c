@@ -298,6 +298,25 @@ static void say(struct openai_turn *t, struct thread *at, const struct fact *of)
     else turn_submit(t, c);
 }
 
+/* Whoever left may have been a proxy that cut; the SDK behind it still wants its answer. What the run
+ * did stays done: the words begin after its last outcome (begin_retry). While something of it is still
+ * at work, that is waited for. */
+void turn_again(struct openai_turn *t, struct thread *at, const struct fact *left)
+{
+    const struct fold *f = thread_fold(at);
+    struct str         declared;
+    if (turn_is_second(t) || !declare(t, &declared)) return;
+    struct command *c = turn_command(t, CMD_RETRY, on_done);
+    if (c) {
+        c->declared = arena_dup(&c->arena, declared);
+        c->page = arena_dup(&c->arena, t->page);
+        c->when_busy = BUSY_QUEUE;
+        c->retry.of = arena_dup(&c->arena, left->run);
+        wish(t, c, f, left->of.len ? response_find(f, left->of) : NULL, STR_NONE);
+    }
+    turn_submit(t, c);
+}
+
 /* --- answers ------------------------------------------------------------------------------------------------ */
 
 /* The same was answered before: the response that told of it, or one that does so now. */

@@ -126,9 +126,15 @@ void turn_lookup(struct openai_turn *t, const char *kind, struct str name,
 static void on_attached(struct command *c, const struct receipt *a)
 {
     struct openai_turn *t = c->ctx;
-    const struct fact  *r = a->thread ? response_find(thread_fold(a->thread), t->response) : NULL;
-    if (r) turn_tell(t, a->thread, r);
-    else turn_find(t);
+    const struct fold  *f = a->thread ? thread_fold(a->thread) : NULL;
+    const struct fact  *r = f ? response_find(f, t->response) : NULL;
+    bool                left = r && response_left(f, r);
+    if (r && !left) turn_tell(t, a->thread, r);
+    else if (left && str_eq(f->run->id, r->run)) turn_again(t, a->thread, r);
+    else { /* it is not there, or others have gone on from what there was of it */
+        t->thread = t->response = STR_NONE;
+        turn_find(t);
+    }
     command_free(c); /* the receipt is a part of it */
 }
 

@@ -83,6 +83,7 @@ enum err end_stopped(struct thread *t, const struct command *c)
     struct fact f = { .kind = FACT_STOP, .run = r->id, .by = c->by, .via = c->via };
     enum err    e = OK;
     if (c->kind == CMD_STOP) f.reason = c->stop.reason;
+    if (c->kind == CMD_STOP && c->stop.gently) f.stop = STR("left"); /* nobody wanted it to */
     if (r->stopping) return OK;
     work_hang_up(t);
     if ((e = thread_add(t, &f))) return e;

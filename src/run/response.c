@@ -21,6 +21,19 @@ bool response_forgotten(const struct fold *f, struct str id)
     return false;
 }
 
+bool response_left(const struct fold *f, const struct fact *response)
+{
+    const struct run *r = fold_run(f, response->run);
+    if (!r || (r->ended && r->ended->outcome != WORD_CANCELLED)) return false;
+    for (uint64_t s = response->seq + 1; s <= f->count; s++) {
+        const struct fact *x = f->facts[s - 1];
+        if (response_ends_at(f, response, s)) return false;
+        if (x->kind == FACT_STOP && str_eq(x->run, r->id))
+            return str_is(x->stop, "left") || str_is(x->stop, "calls");
+    }
+    return false;
+}
+
 const struct fact *response_after(const struct fold *f, struct str id)
 {
     for (size_t i = 0; i < f->response_count; i++)

@@ -65,6 +65,9 @@ struct str response_family(const struct fold *f, struct str thread);
 const struct fact *response_find(const struct fold *f, struct str id);
 /* The one that the request with this key (response_wish) is being told; NULL: it is over, or left. */
 const struct fact *response_going(const struct fold *f, struct str key);
+/* Its reader went away, and so it was stopped before it was whole. (Who wanted it stopped did so by
+ * another way.) */
+bool               response_left(const struct fold *f, const struct fact *response);
 /* Its id was deleted. */
 bool               response_forgotten(const struct fold *f, struct str id);
 /* The response that goes on from this one; NULL: none yet. */

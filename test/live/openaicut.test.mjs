@@ -1,0 +1,89 @@
+// Connections that break at OpenAI's doors: what goes on, what stops, and what an SDK's second try is told.
+import { check, same, test, until } from './lib.mjs';
+import { sound } from './openai.mjs';
+import { bank, payments, script } from './org.mjs';
+
+const CHAT = '/v1/chat/completions', RESPONSES = '/v1/responses';
+const RETRY = { 'x-stainless-retry-count': '1' };
+const user = (content) => ({ messages: [{ role: 'user', content }] });
+const state = async (server, thread) => (await server.get(`/v1/threads/${thread}`)).json.state;
+const stopped = (server, thread) => until(async () => await state(server, thread) === 'idle', 'the run to end');
+const wordsOf = (s) => s.events.map((e) => e.data?.choices?.[0]?.delta?.content ?? '').join('');
+const reasonOf = (s) => s.events.map((e) => e.data?.choices?.[0]?.finish_reason).find(Boolean);
+async function cutAfterWords(server, at, body, headers) {
+    const s = await server.open('POST', at, { ...body, stream: true }, headers);
+    await s.wait(() => s.events.length > 4, 'some words');
+    await s.close();
+    return s;
+}
+
+test('the retry of a chat that was cut is told the whole answer, not what there was of it', async (t) => {
+    const server = await t.serve({ config: { demo: { token_ms: 20 } } });
+    const whole = (await server.post(CHAT, user('Tell me a story'))).json.choices[0].message.content;
+    for (const headers of [RETRY, { 'idempotency-key': 'k-1' }]) {
+        const body = { ...user('Tell me a story'), user: JSON.stringify(headers), stream: true }, first = await cutAfterWords(server, CHAT, body, headers);
+        await stopped(server, first.thread);
+        const again = await server.open('POST', CHAT, body, headers);
+        await again.read();
+        same([again.status, wordsOf(again), reasonOf(again)], [200, whole, 'stop'], body.user);
+        same(again.thread, first.thread, 'in its thread');
+        // and what follows goes on from there
+        const next = await server.post(CHAT, { messages: [...body.messages, { role: 'assistant', content: whole }, { role: 'user', content: 'Thanks' }] });
+        same(next.headers['parley-thread'], first.thread);
+        same((await server.get(`/v1/threads/${first.thread}`)).json.messages.filter((m) => m.role === 'user').length, 2, 'one message, one more');
+    }
+    const body = { input: 'Tell me a story', store: false, stream: true }, cut = await cutAfterWords(server, RESPONSES, body);
+    await stopped(server, cut.thread);
+    const again = await server.open('POST', RESPONSES, body, RETRY);
+    await again.read();
+    same([sound(again.events).status, sound(again.events).output[0].content[0].text], ['completed', whole]);
+});
+
+test('a retry that comes while the first is still being told, or before anybody saw it leave, is attached', async (t) => {
+    const server = await t.serve({ config: { demo: { token_ms: 20 } } });
+    const body = { ...user('Tell me a story'), stream: true };
+    const first = await server.open('POST', CHAT, body);
+    await first.wait(() => first.events.length > 4, 'some words');
+    const second = await server.open('POST', CHAT, body, RETRY);
+    await first.close();
+    await second.read();
+    const ids = new Set([first, second].map((s) => s.events[0].data.id));
+    same([ids.size, reasonOf(second), second.thread], [1, 'stop', first.thread]);
+    same((await server.metrics())['parley_runs_total{outcome="cancelled"}'] ?? 0, 0);
+});
+
+test('what a cut chat did stays done: its retry says what came of it, and pays nothing again', async (t) => {
+    let pay;
+    const at = await bank(t, () => new Promise((yes) => { pay = yes; }));
+    const model = await script(t);
+    const server = await t.serve({ config: { ...payments(at, { confirm: 'never' }), model: model.model } });
+    for (const [to, early] of [['Hanako', true], ['Taro', false]]) {
+        model.steps.splice(0, 9, [['process_payment', { recipient: to, amount: 50, currency: 'USD' }]], 'It is paid.');
+        const body = { ...user(`Send 50 dollars to ${to}`), stream: true };
+        const s = await server.open('POST', CHAT, body);
+        await until(() => pay, 'the payment to be under way');
+        await s.close();
+        await until(async () => (await server.get(`/v1/threads/${s.thread}`)).json.seq > 4, 'that it was left');
+        const retry = async () => (await server.open('POST', CHAT, body, RETRY)).read();
+        const going = early && retry();
+        pay();
+        if (!early) await stopped(server, s.thread);
+        const again = await (going || retry());
+        pay = undefined;
+        same([wordsOf(again), reasonOf(again), again.thread], ['It is paid.', 'stop', s.thread], again.text);
+    }
+    same(at.books.map((x) => x.recipient), ['Hanako', 'Taro'], 'each once');
+    same(model.heard.at(-1).messages.filter((m) => m.role === 'tool').length, 1, 'the model knows what came of it');
+});
+
+test('a retry of what a person stopped is not begun anew', async (t) => {
+    const server = await t.serve({ config: { demo: { token_ms: 20 } } });
+    const body = { ...user('Tell me a story'), stream: true };
+    const s = await server.open('POST', CHAT, body);
+    await s.wait(() => s.events.length > 4, 'some words');
+    same((await server.post(`/v1/threads/${s.thread}/stop`, {})).json.stopped, true);
+    await s.read();
+    const again = await server.open('POST', CHAT, body, RETRY);
+    await again.read();
+    same(wordsOf(again), wordsOf(s));
+});
