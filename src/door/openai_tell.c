@@ -130,7 +130,7 @@ static void wait_for(struct openai_turn *t, struct thread *at, const struct fact
     k->follower.wake = on_wake;
     k->follower.over = on_over;
     k->follower.counts = true;
-    k->hold.cancelled = on_left;
+    k->hold = (struct conn_hold){ .cancelled = on_left, .leaves = k->leaves };
     thread_follow(at, &k->follower);
     if (reply_if_over(k)) {
         waiter_free(k);

@@ -342,12 +342,18 @@ static void take_input(struct conn *c, char *at, size_t len)
     else if (used < len) wsconn_read(c, at + used, len - used);
 }
 
+static bool is_left(const struct conn *c)
+{
+    const struct conn_hold *hold = c->exchange ? c->exchange->hold : NULL;
+    return c->eof && c->state == CONN_HANDLING && hold && hold->leaves;
+}
+
 /* For a stream and a WebSocket this is the peer's end. For a request being
- * answered it may be a half-close: the answer still goes out. */
+ * answered it may be a half-close: the answer still goes out, unless its hold says otherwise. */
 static void on_eof(struct conn *c)
 {
     c->eof = true;
-    if (c->state >= CONN_STREAM && c->state != CONN_ANSWERED) conn_kill(c);
+    if ((c->state >= CONN_STREAM && c->state != CONN_ANSWERED) || is_left(c)) conn_kill(c);
     else conn_mark(c);
 }
 
@@ -488,4 +494,5 @@ void conn_hold(struct conn *c, struct conn_hold *h)
 {
     must(c->state == CONN_HANDLING);
     c->exchange->hold = h;
+    if (is_left(c)) conn_doom(c); /* it did so before anybody held it */
 }

@@ -146,6 +146,9 @@ void conn_ws_send(struct conn *c, struct str text);
  * unanswered is a bug (500 and a log line). */
 struct conn_hold {
     void (*cancelled)(struct conn_hold *h);
+    /* Leaving means something here: the peer's end of sending is its end, as it is for a stream.
+     * Otherwise that may be a half-close, and the answer still goes out. */
+    bool leaves;
 };
 void conn_hold(struct conn *c, struct conn_hold *h);
 /* Whoever holds it has what it waited for: the request is begun anew, with its guard, as if nobody

@@ -1,5 +1,7 @@
 // Connections that break at OpenAI's doors: what goes on, what stops, and what an SDK's second try is told.
-import { check, same, test, until } from './lib.mjs';
+import net from 'node:net';
+import { once } from 'node:events';
+import { raw, same, test, until } from './lib.mjs';
 import { sound } from './openai.mjs';
 import { bank, payments, script } from './org.mjs';
 
@@ -86,4 +88,40 @@ test('a retry of what a person stopped is not begun anew', async (t) => {
     const again = await server.open('POST', CHAT, body, RETRY);
     await again.read();
     same(wordsOf(again), wordsOf(s));
+});
+
+// A request as bytes, and an orderly close: half (it still reads) or whole.
+const bytesOf = (at, body) => { const text = JSON.stringify(body); return `POST ${at} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n${text}`; };
+async function leaves(server, at, body, going, how) {
+    const socket = net.connect(server.port, '127.0.0.1');
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    socket.write(bytesOf(at, body));
+    await going();
+    if (how === 'reset') socket.resetAndDestroy();
+    else if (how === 'half') socket.end();
+    else socket.destroy();
+    return socket;
+}
+
+test('a client that closes before its answer has left a chat, politely or not; a stored response goes on', async (t) => {
+    const model = await script(t), at = await bank(t);
+    const server = await t.serve({ config: { ...payments(at, { confirm: 'never' }), model: model.model } });
+    const cases = [[CHAT, (x) => user(x), true], [RESPONSES, (x) => ({ input: x, store: false }), true], [RESPONSES, (x) => ({ input: x }), false]];
+    for (const [door, ask, stops] of cases) for (const how of ['close', 'reset', 'half']) {
+        let speak;
+        const heard = model.heard.length, paid = at.books.length, ended = async () => Object.entries(await server.metrics()).filter(([k]) => k.startsWith('parley_runs_total')).reduce((n, [, v]) => n + v, 0), before = await ended();
+        model.thinks = new Promise((yes) => { speak = yes; });
+        model.steps.splice(0, 9, [['process_payment', { recipient: `${door} ${how} ${stops}`, amount: 1, currency: 'USD' }]], 'Paid.');
+        const socket = await leaves(server, door, ask(`Pay ${how} ${stops}`), () => until(() => model.heard.length > heard, 'the model to be asked'), how);
+        if (stops) await until(async () => await ended() > before, 'the run to end');
+        speak();
+        await until(async () => await ended() > before, 'the run to end');
+        socket.destroy();
+        same(at.books.length - paid, stops ? 0 : 1, `${door} ${how}`);
+    }
+    // elsewhere a half-close is none
+    model.thinks = undefined;
+    const text = await raw(server, bytesOf(RESPONSES, { input: 'Hello' }));
+    same(/^HTTP\/1.1 200/.test(text), true, text);
 });
