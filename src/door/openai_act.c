@@ -174,7 +174,9 @@ void turn_submit(struct openai_turn *t, struct command *c)
     turn_no_memory(t);
 }
 
-/* Words of the server itself. */
+static struct str brought(struct openai_turn *t, struct command *c);
+
+/* Words of the server itself; without `f` they begin a thread, with what the client brought. */
 static void respond(struct openai_turn *t, const struct fold *f, const struct fact *of, int what,
                     struct str text, struct str answered)
 {
@@ -183,6 +185,8 @@ static void respond(struct openai_turn *t, const struct fold *f, const struct fa
         turn_no_memory(t);
         return;
     }
+    c->create = !f;
+    if (!f) c->brought = brought(t, c);
     c->respond.what = what;
     c->respond.text = arena_dup(&c->arena, text);
     wish(t, c, f, of, answered);
@@ -215,10 +219,9 @@ static struct str brought(struct openai_turn *t, struct command *c)
     for (size_t i = first; i < q->tail; i++) {
         const struct oai_item *x = &q->items[i];
         if (!str_trim(x->text).len) continue;
-        if (x->kind == OAI_USER) put_line(&w, "user", x->text);
-        else if (x->kind == OAI_ASSISTANT)
-            put_line(&w, "assistant", spoken_masked(turn_arena(t), x->text));
-        else continue;
+        if (x->kind != OAI_USER && x->kind != OAI_ASSISTANT) continue;
+        put_line(&w, x->kind == OAI_USER ? "user" : "assistant",
+                 spoken_masked(turn_arena(t), x->text));
         n++;
     }
     jw_end_arr(&w);
@@ -570,16 +573,27 @@ static void decide_words(struct openai_turn *t, struct thread *at, const struct 
     hub_submit_all(t->ask.app->hub, s.list, s.count);
 }
 
+/* What the request's words are. More than one message of text is no answer, and where questions are
+ * items a plain word is a message; but a text with the code of a question that waits is never told to
+ * a model, wherever it stands. */
+static enum spoken_kind words_kind(struct openai_turn *t, const struct fold *f,
+                                   struct spoken_answer list[SPOKEN_MAX], size_t *count)
+{
+    bool items = t->q.form == OAI_FORM_ITEMS || t->q.form == OAI_FORM_EXTENSION;
+    bool code = spoken_has_code(turn_arena(t), f, t->q.text);
+    if (!t->ask.app->openai.words) return SPOKEN_MESSAGE; /* there are no codes */
+    enum spoken_kind kind = spoken_read(turn_arena(t), f, t->q.text, list, count);
+    if (t->q.only_text && (!items || code || kind == SPOKEN_ANSWERS)) return kind;
+    return code ? SPOKEN_UNCLEAR : SPOKEN_MESSAGE;
+}
+
 /* True: it was one. */
 static bool took_words(struct openai_turn *t, struct thread *at, const struct fact *of)
 {
     struct spoken_answer list[SPOKEN_MAX];
     size_t               count;
-    const struct fold   *f = thread_fold(at);
-    if (!t->q.only_text || !t->ask.app->openai.words || t->q.form == OAI_FORM_ITEMS ||
-        t->q.form == OAI_FORM_EXTENSION)
-        return false;
-    enum spoken_kind kind = spoken_read(turn_arena(t), f, t->q.text, list, &count);
+    const struct fold   *f = at ? thread_fold(at) : NULL;
+    enum spoken_kind     kind = words_kind(t, f, list, &count);
     if (kind == SPOKEN_MESSAGE) return false;
     if (kind == SPOKEN_ANSWERS && t->may_decide) decide_words(t, at, of, list, count);
     else if (kind == SPOKEN_WRONG && t->may_decide)
@@ -596,8 +610,11 @@ void turn_act(struct openai_turn *t, struct thread *at)
     for (size_t i = t->q.tail; i < t->q.count; i++)
         answers |= t->q.items[i].kind == OAI_APPROVAL || t->q.items[i].kind == OAI_OUTPUT;
     if (!of && f && f->response_count && !t->forks) of = f->responses[f->response_count - 1];
+    /* said beside its own answer: no message, and nothing for a model */
+    if (at && answers && t->q.has_message && spoken_has_code(turn_arena(t), f, t->q.text))
+        t->q.has_message = false;
     if (at && answers) answer_all(t, at, of);
     else if (!at && answers && !t->q.has_message)
         turn_refuse(t, 404, "unknown_call", "There is no such call here.", STR_NONE);
-    else if (!at || !took_words(t, at, of)) say(t, at, of);
+    else if (!took_words(t, at, of)) say(t, at, of);
 }

@@ -88,7 +88,7 @@ struct receipt {
     X(STR, answer_id)     /* DECIDE, RESULT: the client's own name for its answer */                \
     X(STR, response)      /* what it does is told as this response (of several answers, the last     \
                              has it): response_wish_write() */                                      \
-    X(STR, brought)       /* MESSAGE to a thread that is made by it: a JSON list of                 \
+    X(STR, brought)       /* MESSAGE, RESPOND to a thread that is made by it: a JSON list of                 \
                              {"role","text"} that were said before, */                              \
     X(STR, copied)        /* or facts of another thread that it goes on from:                       \
                              response_copy() */                                                     \

@@ -12,7 +12,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Full-width digits as plain ones; everything else as it is. */
+/* Full-width digits as plain ones, and any blank as a plain one; everything else as it is. */
 static struct str plain_digits(struct arena *a, struct str s)
 {
     struct buf b = { 0 };
@@ -20,6 +20,7 @@ static struct str plain_digits(struct arena *a, struct str s)
     for (struct str rest = s; rest.len;) {
         unsigned n = utf8_decode(rest, &cp);
         if (cp >= 0xff10 && cp <= 0xff19) buf_chr(&b, (char)('0' + (cp - 0xff10)));
+        else if (cp == '\t' || cp == 0xa0 || cp == 0x3000) buf_chr(&b, ' ');
         else buf_str(&b, str_cut(rest, n));
         rest = str_from(rest, n);
     }
@@ -114,7 +115,7 @@ static bool waits(const struct call *c)
 static struct call *by_code(const struct fold *f, const char *code)
 {
     struct call *old = NULL;
-    for (size_t i = f->call_count; i-- > 0;) {
+    for (size_t i = f ? f->call_count : 0; i-- > 0;) {
         struct call *c = f->calls[i];
         if (!c->told || !str_is(c->told->code, code) || c->step_seq < f->copied) continue;
         if (waits(c)) return c;
@@ -125,7 +126,7 @@ static struct call *by_code(const struct fold *f, const char *code)
 
 static bool any_waits(const struct fold *f)
 {
-    for (size_t i = 0; run_live(f->run) && i < f->run->call_count; i++)
+    for (size_t i = 0; f && run_live(f->run) && i < f->run->call_count; i++)
         if (call_pending(f->run->calls[i])) return true;
     return false;
 }
@@ -142,6 +143,11 @@ static bool has_live_code(const struct fold *f, struct str text)
         if (waits(f->run->calls[i]) && str_find(text, f->run->calls[i]->told->code) >= 0)
             return true;
     return false;
+}
+
+bool spoken_has_code(struct arena *a, const struct fold *f, struct str text)
+{
+    return f && has_live_code(f, plain_digits(a, text));
 }
 
 static bool is_letter(char c)
@@ -194,6 +200,16 @@ static bool looks_like_answer(const struct fold *f, struct str text)
     return has_live_code(f, s) || (begins_like_answer(s) && (word_count(s) <= 3 || has_digits(s)));
 }
 
+/* Words that may be about anything else, too. */
+static bool is_ambiguous(const struct fold *f, const struct spoken_answer *list, size_t count)
+{
+    bool told = false, reasons = false;
+    for (size_t i = 0; f && i < f->call_count; i++)
+        told |= f->calls[i]->told && f->calls[i]->told->code.len;
+    for (size_t i = 0; i < count; i++) reasons |= list[i].reason.len > 0;
+    return reasons && !told;
+}
+
 enum spoken_kind spoken_read(struct arena *a, const struct fold *f, struct str text,
                              struct spoken_answer list[SPOKEN_MAX], size_t *count)
 {
@@ -205,7 +221,8 @@ enum spoken_kind spoken_read(struct arena *a, const struct fold *f, struct str t
         return looks_like_answer(f, plain) ? SPOKEN_UNCLEAR : SPOKEN_MESSAGE;
     for (size_t i = 0; i < *count; i++) known &= (list[i].call = by_code(f, list[i].code)) != NULL;
     if (known) return SPOKEN_ANSWERS;
-    return any_waits(f) ? SPOKEN_WRONG : SPOKEN_MESSAGE;
+    if (any_waits(f)) return SPOKEN_WRONG;
+    return is_ambiguous(f, list, *count) ? SPOKEN_MESSAGE : SPOKEN_GONE;
 }
 
 /* --- codes that a client says were told ---------------------------------------------------------- */
@@ -222,7 +239,7 @@ static bool is_code_word(struct str before)
     return false;
 }
 
-struct str spoken_masked(struct arena *a, struct str text)
+static struct str masked(struct arena *a, struct str text)
 {
     struct str out = arena_dup(a, text);
     char      *at = (char *)(uintptr_t)out.ptr;
@@ -231,4 +248,10 @@ struct str spoken_masked(struct arena *a, struct str text)
         if (n == CODE_LEN && i && is_code_word(str_cut(out, i))) memset(at + i, '*', n);
     }
     return out;
+}
+
+struct str spoken_masked(struct arena *a, struct str text)
+{
+    struct str plain = plain_digits(a, text), out = masked(a, plain);
+    return str_eq(out, plain) ? masked(a, text) : out;
 }

@@ -34,17 +34,21 @@ enum spoken_kind {
     SPOKEN_MESSAGE, /* anything else */
     SPOKEN_ANSWERS, /* every line an answer, every code known here */
     SPOKEN_WRONG,   /* the right form, and a code that is not known here */
+    SPOKEN_GONE,    /* the same, where nothing waits: it was said to something else, or too late */
     SPOKEN_UNCLEAR, /* it looks like an answer */
 };
 
-/* What a message is. Without a question that waits only codes of this thread mean anything. The
- * texts of `list` are in the arena. */
+/* What a message is. Without a question that waits nothing but the exact form means anything; a no
+ * with a reason only where codes were told ("no 2024 figures, please" is a message elsewhere). The
+ * texts of `list` are in the arena. `f` NULL: a thread that is not there yet. */
 enum spoken_kind spoken_read(struct arena *a, const struct fold *f, struct str text,
                              struct spoken_answer list[SPOKEN_MAX], size_t *count);
+/* Does the code of a question that waits stand in it? No model is told such a text. */
+bool             spoken_has_code(struct arena *a, const struct fold *f, struct str text);
 /* May this code decide the question now? For the mailbox. */
 bool             spoken_fit(const struct call *c, struct str code);
-/* "yes 1234" in a text that a client says the assistant said: the digits are made unreadable, so
- * that no model learns of codes. In the arena. */
+/* "yes 1234" in a text that a client says was said before: the digits are made unreadable, so that
+ * no model learns of codes. In the arena. */
 struct str       spoken_masked(struct arena *a, struct str text);
 
 #endif

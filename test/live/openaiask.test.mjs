@@ -1,7 +1,8 @@
 // Questions at doors that answer and end: a tool at work that wants an account, and answers in words.
 import { check, same, test, until } from './lib.mjs';
 import { as, call, connect, names, organisation } from './accounts.mjs';
-import { Chat, callsOf, respond, stream, textOf } from './openai.mjs';
+import { Chat, asksOf, callsOf, codeOf, respond, stream, textOf } from './openai.mjs';
+import { bank, decide, payments, script } from './org.mjs';
 
 // --- a tool that wants the person's account ---------------------------------------------------------
 
@@ -79,4 +80,101 @@ test('every door ends its answer where a tool asks, and says what it waits for',
         same((await server.post(`/v1/approvals/${question.id}`, { confirmed: false }, as('ada'))).status, 200);
         await until(async () => (await pending(server)).length === 0, 'nothing to wait');
     }
+});
+
+// --- a person's yes is no word for a model ------------------------------------------------------------
+
+const CHAT = '/v1/chat/completions', GONE = /Nothing waits for an answer here/;
+const PAYS = [['process_payment', { recipient: 'Hanako', amount: 50, currency: 'USD' }]];
+// A bank, a model that writes down what it hears, and a question that waits.
+async function asks(t, config = {}) {
+    const at = await bank(t), model = await script(t, PAYS);
+    const server = await t.serve({ config: { ...payments(at), model: model.model, ...config } });
+    const chat = new Chat(server);
+    await chat.say('Send 50 dollars to Hanako');
+    check(chat.code, chat.text);
+    return { server, at, model, chat, code: chat.code, past: [...chat.messages] };
+}
+const silent = ({ model, code, at }, heard, what) => {
+    check(!JSON.stringify(model.heard).includes(code), `${what}: a model was told the code`);
+    same([model.heard.length, at.books.length], [heard, 0], what);
+};
+
+test('an exact answer whose question is not there is told so, and no model hears of it', async (t) => {
+    const it = await asks(t), { server, code, model } = it;
+    const answer = { role: 'user', content: `yes ${code}` }, heard = model.heard.length;
+    const places = {
+        'a new chat': [answer], 'in parts': [{ role: 'user', content: [{ type: 'text', text: `yes ${code}` }] }],
+        'two lines': [{ role: 'user', content: `yes ${code}\nno 0000` }], 'full-width': [{ role: 'user', content: `yes ${[...code].map((d) => String.fromCharCode(0xff10 + Number(d))).join('')}` }],
+        'another blank': [{ role: 'user', content: `yes\u00a0${code}` }], 'a history nobody knows': [{ role: 'user', content: 'Pay!' }, { role: 'assistant', content: `Reply \`yes ${code}\` to approve` }, answer],
+    };
+    for (const [where, messages] of Object.entries(places)) {
+        const chat = new Chat(server);
+        chat.messages = messages;
+        await chat.send();
+        check(GONE.test(chat.text) && !chat.text.includes(code), `${where}: ${chat.text}`);
+        silent(it, heard, where);
+    }
+    const r = await respond(server, { input: `no ${code}` });
+    check(GONE.test(textOf(r)), textOf(r));
+    silent(it, heard, 'a response');
+    // what was brought before it is still known when the chat goes on, and the codes in it are not
+    const chat = new Chat(server);
+    chat.messages = [{ role: 'user', content: 'My name is Mio' }, { role: 'assistant', content: 'Hello' }, { role: 'user', content: `yes ${code}` }, { role: 'assistant', content: 'Done' }, answer];
+    await chat.send();
+    await chat.say('What is my name?');
+    check(JSON.stringify(model.heard.at(-1)).includes('My name is Mio'), 'its past');
+    check(!JSON.stringify(model.heard).includes(code), JSON.stringify(model.heard.at(-1)));
+    const plain = await server.post(CHAT, { messages: [{ role: 'user', content: 'no 2024 figures, please' }] });
+    same(plain.json.choices[0].message.content, 'As you see.', 'a sentence is a sentence');
+});
+
+test('a code that waits reaches no model, wherever it stands in what a person says', async (t) => {
+    const it = await asks(t), { server, code, past, model, chat } = it, heard = model.heard.length;
+    const tails = {
+        'two messages': [{ role: 'user', content: 'One moment.' }, { role: 'user', content: `yes ${code}` }],
+        'the same twice': [{ role: 'user', content: `yes ${code}` }, { role: 'user', content: `yes ${code}` }],
+        'with a picture': [{ role: 'user', content: [{ type: 'text', text: `yes ${code}` }, { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }] }],
+        'in a sentence': [{ role: 'user', content: `I was told to write yes ${code} when it is right, is it?` }],
+        'two parts': [{ role: 'user', content: [{ type: 'text', text: `yes ${code}` }, { type: 'text', text: 'but only 20' }] }],
+    };
+    for (const [what, tail] of Object.entries(tails)) {
+        chat.messages = [...past, ...tail];
+        await chat.send();
+        check(chat.code === code, `${what}: the question again: ${chat.text}`);
+        silent(it, heard, what);
+    }
+    // where questions are items, too
+    for (const tools of [[{ type: 'mcp', server_label: 'parley' }], [{ type: 'parley:approvals' }]]) {
+        const r = await respond(server, { conversation: chat.thread, input: `yes ${code}, please`, tools });
+        check(codeOf(textOf(r)) === code, JSON.stringify(r.output));
+        silent(it, heard, 'items');
+    }
+    const [question] = (await server.get('/v1/approvals?status=pending')).json.approvals;
+    const r = await respond(server, { conversation: chat.thread, input: [{ type: 'mcp_approval_response', approval_request_id: question.id, approve: false }, { role: 'user', content: `no ${code}` }] });
+    same([asksOf(r).length, it.at.books.length], [0, 0]);
+    check(!JSON.stringify(model.heard).includes(code), 'beside its item');
+});
+
+test('an answer after its question was decided, or in a copy of the conversation, is told what is recorded', async (t) => {
+    const it = await asks(t), { server, code, past, model, chat } = it;
+    const [question] = (await server.get('/v1/approvals?status=pending')).json.approvals;
+    same((await decide(server, undefined, question.id, false)).status, 200);
+    await until(async () => (await server.get(`/v1/threads/${chat.thread}`)).json.state === 'idle', 'the run to end');
+    const heard = model.heard.length;
+    await chat.say(`yes ${code}`);
+    check(/already denied/.test(chat.text), chat.text);
+    silent(it, heard, 'decided');
+    // two versions of the conversation: in the copy that code is nobody's
+    chat.messages = [...past];
+    await chat.say('Something else');
+    await chat.say('And more');
+    const copy = chat.thread;
+    chat.messages = [...past, { role: 'user', content: 'Something else, again' }];
+    await chat.send();
+    const before = model.heard.length, thread = chat.thread;
+    check(thread !== copy, 'a copy');
+    await chat.say(`yes ${code}`);
+    same([chat.thread, model.heard.length], [thread, before]);
+    check(!JSON.stringify(model.heard).includes(code), 'a copy');
 });

@@ -38,9 +38,11 @@ TEST(yes_or_no_with_the_code_and_nothing_else_is_an_answer)
     struct tale          t;
     struct spoken_answer x = { 0 };
     a_question(&t);
-    static const char *const YES[] = { "yes 4821",     "YES 4821.",           " Yes  4821 ",
-                                       "`yes 4821`",   "\"yes 4821\"",        "yes 4821\n",
-                                       "yes ４８２１", "\u201cyes 4821\u201d" };
+    static const char *const YES[] = {
+        "yes 4821",     "YES 4821.",     " Yes  4821 ",      "`yes 4821`",
+        "\"yes 4821\"", "yes 4821\n",    "yes ４８２１",     "\u201cyes 4821\u201d",
+        "yes\t4821",    "yes\u00a04821", "yes\u3000４８２１"
+    };
     for (size_t i = 0; i < sizeof YES / sizeof *YES; i++) {
         CHECK(kind_of(&t, YES[i], &x) == SPOKEN_ANSWERS && x.yes && x.call);
         if (!x.yes) printf("    %s\n", YES[i]);
@@ -94,7 +96,13 @@ TEST(three_wrong_codes_close_words_and_a_question_that_is_over_takes_none)
     tale_decided(&t, "call-1", WORD_DENIED);
     CHECK(!spoken_fit(fold_call(tale_fold(&t), STR("call-1")), STR("4821")));
     CHECK(kind_of(&t, "yes", NULL) == SPOKEN_MESSAGE);
-    CHECK(kind_of(&t, "yes 9999", NULL) == SPOKEN_MESSAGE);
+    CHECK(kind_of(&t, "yes 9999", NULL) == SPOKEN_GONE);
+    CHECK(kind_of(&t, "no 9999 it is too much", NULL) == SPOKEN_GONE);
+    tale_done(&t);
+    tale_init(&t); /* no code was ever told here */
+    tale_message(&t, "run_1", "Hello");
+    CHECK(kind_of(&t, "yes 9999", NULL) == SPOKEN_GONE);
+    CHECK(kind_of(&t, "no 2024 figures, please", NULL) == SPOKEN_MESSAGE);
     tale_done(&t);
 }
 
@@ -104,5 +112,7 @@ TEST(codes_in_words_that_a_client_brings_are_masked)
     arena_init(&a, 0);
     CHECK_STR(spoken_masked(&a, STR("Reply `yes 4821` or `No 4821` by 2026, piano 1234.")),
               "Reply `yes ****` or `No ****` by 2026, piano 1234.");
+    CHECK_STR(spoken_masked(&a, STR("yes ４８２１")), "yes ****");
+    CHECK_STR(spoken_masked(&a, STR("２０２６年")), "２０２６年");
     arena_done(&a);
 }
