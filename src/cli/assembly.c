@@ -162,8 +162,8 @@ static const char *absolute(struct assembly *k, struct str path)
 static const char *const *own_files(struct assembly *k)
 {
     const struct config *c = k->config;
-    struct str           named[] = { c->store_file, c->path, c->demo_ledger, c->auth.keys_file,
-                                     c->audit.file };
+    struct str           named[] = { c->store_file,     c->path,       c->demo_ledger,
+                                     c->auth.keys_file, c->audit.file, c->tls_key };
     size_t               n = sizeof named / sizeof *named, used = 0;
     const char         **list;
 

@@ -23,6 +23,7 @@
 #include "base/log.h"
 #include "base/sse_in.h"
 #include "cli/cli.h"
+#include "cli/trust.h"
 #include "dialect/mcprpc.h"
 #include "loop/curl.h"
 
@@ -368,7 +369,7 @@ static void legacy_headers(struct call *c)
 static void start(struct call *c)
 {
     struct bridge *b = c->b;
-    CURL          *h = curl_easy_new(false);
+    CURL          *h = trust_curl();
     bool           gets = c->trip == TRIP_NOTICES || c->trip == TRIP_RESUME;
     if (!list_linked(&c->node)) {
         list_add(&b->calls, &c->node);
@@ -488,7 +489,7 @@ static void read_more(struct bridge *b)
 
 static bool listens(const char *url)
 {
-    CURL *h = curl_easy_new(false);
+    CURL *h = trust_curl();
     if (!h) return false;
     curl_easy_setopt(h, CURLOPT_URL, url);
     curl_easy_setopt(h, CURLOPT_CONNECT_ONLY, 1L);
@@ -509,7 +510,8 @@ static struct str address_of(struct bridge *b, int from)
         (void)!write(STDERR_FILENO, text + len, (size_t)n);
         len += (size_t)n;
         text[len] = '\0';
-        char *at = strstr(text, "http://"), *end = at ? strpbrk(at + 7, "/ \r\n") : NULL;
+        char *at = strstr(text, "http"), *name = at ? strstr(at, "://") : NULL,
+             *end = name ? strpbrk(name + 3, "/ \r\n") : NULL;
         if (end && strstr(text, "\n  data "))
             return arena_dup(&b->arena, str_n(at, (size_t)(end - at)));
     }
@@ -563,8 +565,9 @@ static struct str base_of(struct bridge *b, const struct cli_line *line)
     bool       v6 = str_find(c.host, STR(":")) >= 0;
     bool       all = str_is(c.host, "0.0.0.0") || str_is(c.host, "::");
     struct str at =
-        arena_printf(&b->arena, "http://%s" STR_FMT "%s:%u", v6 && !all ? "[" : "",
+        arena_printf(&b->arena, "%s://%s" STR_FMT "%s:%u", config_scheme(&c), v6 && !all ? "[" : "",
                      STR_ARG(all ? STR("127.0.0.1") : c.host), v6 && !all ? "]" : "", c.port);
+    trust_own(&c);
     bool there = c.port && at.ptr && listens(at.ptr);
     config_done(&c);
     return there ? at : serve(b, line);
@@ -585,7 +588,7 @@ static void stop(struct bridge *b)
 static void end_session(struct bridge *b)
 {
     struct call c = { .b = b };
-    CURL       *h = b->session.len ? curl_easy_new(false) : NULL;
+    CURL       *h = b->session.len ? trust_curl() : NULL;
     if (!h) return;
     arena_init(&c.arena, 0);
     header(&c, "Authorization", b->key);

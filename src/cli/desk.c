@@ -5,6 +5,7 @@
 
 #include "cli/desk.h"
 #include "cli/keys.h"
+#include "cli/trust.h"
 #include "loop/curl.h"
 
 #define DEFAULT_URL "http://127.0.0.1:8000"
@@ -54,7 +55,7 @@ struct jv *desk_ask(struct desk *k, const char *path, const char *body, long *st
 {
     char               why[CURL_ERROR_SIZE] = "out of memory";
     struct str         url = arena_printf(&k->arena, STR_FMT "%s", STR_ARG(k->base), path);
-    CURL              *h = curl_easy_new(false);
+    CURL              *h = trust_curl();
     struct curl_slist *list = desk_headers(k);
     struct buf         answer;
     struct jv         *tree = NULL;

@@ -24,6 +24,7 @@
 #include "cli/assembly.h"
 #include "cli/cli.h"
 #include "door/mcp/mcps.h"
+#include "http/certs.h"
 #include "node/link.h"
 #include "run/metrics.h"
 #include "run/notify.h"
@@ -58,6 +59,7 @@ struct serve {
     struct sweep       *sweep;
     struct app          app;
     struct server      *server;
+    struct certs       *certs; /* NULL: no TLS */
     struct mcps        *mcp;
     char                token[START_TOKEN_MAX + 1]; /* to be printed, once */
     uv_signal_t         term, intr, hup;
@@ -245,8 +247,9 @@ static struct str own_link(struct serve *s)
 {
     bool v6 = str_find(s->config.host, STR(":")) >= 0;
     if (s->config.mcp_link.ptr) return s->config.mcp_link;
-    return arena_printf(&s->arena, "http://%s" STR_FMT "%s:%u", v6 ? "[" : "",
-                        STR_ARG(s->config.host), v6 ? "]" : "", server_port(s->server));
+    return arena_printf(&s->arena, "%s://%s" STR_FMT "%s:%u", config_scheme(&s->config),
+                        v6 ? "[" : "", STR_ARG(s->config.host), v6 ? "]" : "",
+                        server_port(s->server));
 }
 
 static enum err make_mcp(struct serve *s)
@@ -262,6 +265,19 @@ static enum err make_mcp(struct serve *s)
                                    .issuer = c->auth.jwt ? c->auth.issuer : STR_NONE };
     s->mcp = s->app.mcp = setup.link.ptr ? mcps_new(&s->app, &s->loop, &setup) : NULL;
     return s->mcp ? OK : ERR_NOMEM;
+}
+
+static enum err make_certs(struct serve *s, struct str *why)
+{
+    struct tls_facts f;
+
+    if (!s->config.tls_cert.len) return OK;
+    struct str cert = arena_dup(&s->arena, s->config.tls_cert),
+               key = arena_dup(&s->arena, s->config.tls_key);
+    if (!cert.ptr || !key.ptr) return ERR_NOMEM;
+    enum err e = certs_new(&s->loop, cert.ptr, key.ptr, &f, &s->certs);
+    if (e && f.why[0]) *why = arena_dup(&s->arena, str_c(f.why));
+    return e;
 }
 
 static enum err make_server(struct serve *s, struct str *why)
@@ -304,7 +320,9 @@ static enum err make_server(struct serve *s, struct str *why)
                                   .app = &s->app };
     enum err            e = make_look(s);
     *why = STR("out of memory");
+    if (!e) e = make_certs(s, why);
     if (e) return e;
+    setup.certs = s->certs;
     e = server_start(&setup, c->host, c->port, &s->server, why, &s->arena);
     s->app.server = s->server;
     return e ? e : make_mcp(s);
@@ -456,8 +474,8 @@ static void print_address(struct serve *s)
     const char *token = s->token[0] ? s->token : "$PARLEY_TOKEN";
     char        end[sizeof "/#token=\n" + START_TOKEN_MAX];
 
-    printf("  open   http://%s" STR_FMT "%s:%u", v6 ? "[" : "", STR_ARG(s->config.host),
-           v6 ? "]" : "", server_port(s->server));
+    printf("  open   %s://%s" STR_FMT "%s:%u", config_scheme(&s->config), v6 ? "[" : "",
+           STR_ARG(s->config.host), v6 ? "]" : "", server_port(s->server));
     fflush(stdout);
     int n = snprintf(end, sizeof end, "%s%s\n", s->app.token.needed ? "/#token=" : "",
                      s->app.token.needed ? token : "");
@@ -521,7 +539,8 @@ static void take_apart(struct serve *s)
     uv_close((uv_handle_t *)&s->hup, NULL);
     loop_timer_close(&s->deadline, NULL);
     loop_timer_close(&s->tell, NULL);
-    s->parts = 5;
+    s->parts = 6;
+    certs_free(s->certs, on_freed, s);
     mcps_free(s->mcp, on_freed, s);
     sweep_stop(s->sweep, on_freed, s);
     checkpoints_stop(s->checkpoints, on_freed, s);

@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 #include "cli/assembly.h"
 #include "cli/cli.h"
+#include "cli/trust.h"
 #include "run/caller.h"
 #include "run/intent.h"
 #include "run/rules.h"
@@ -276,7 +277,7 @@ static size_t keep_answer(char *bytes, size_t size, size_t count, void *ctx)
  * server says it now. */
 static int accept_tool(struct bench *b, const char *name)
 {
-    CURL              *h = curl_easy_new(false);
+    CURL              *h = trust_curl();
     const char        *key = getenv("PARLEY_KEY");
     struct arena      *a = &b->config.arena;
     struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
@@ -284,10 +285,10 @@ static int accept_tool(struct bench *b, const char *name)
     struct buf         answer;
     long               status = 0;
     bool               v6 = str_find(b->config.host, STR(":")) >= 0;
-    struct str         url =
-        arena_printf(a, "http://%s" STR_FMT "%s:%u/v1/tools/%s/accept", v6 ? "[" : "",
-                     STR_ARG(b->config.host), v6 ? "]" : "", b->config.port, path ? path : "");
-    struct str line = arena_printf(a, "Authorization: Bearer %s", key ? key : "");
+    struct str         url = arena_printf(a, "%s://%s" STR_FMT "%s:%u/v1/tools/%s/accept",
+                                          config_scheme(&b->config), v6 ? "[" : "", STR_ARG(b->config.host),
+                                  v6 ? "]" : "", b->config.port, path ? path : "");
+    struct str         line = arena_printf(a, "Authorization: Bearer %s", key ? key : "");
     if (!h || !path || !url.ptr || !line.ptr) return complain("out of memory.", STR(""));
     if (key && *key) headers = curl_slist_append(headers, line.ptr);
     buf_init(&answer, 64 * 1024);
@@ -348,6 +349,7 @@ int cli_tools(int argc, char **argv)
         return 1;
     }
     if (line.count == 2) {
+        trust_own(&b.config);
         int status = accept_tool(&b, line.words[1]);
         config_done(&b.config);
         return status;

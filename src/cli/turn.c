@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include "cli/keys.h"
+#include "cli/trust.h"
 #include "cli/turn.h"
 #include "loop/curl.h"
 
@@ -78,7 +79,7 @@ static size_t on_bytes(char *bytes, size_t size, size_t count, void *ctx)
 
 static CURL *request(struct turn *t, struct str body, struct curl_slist *headers)
 {
-    CURL      *h = curl_easy_new(false);
+    CURL      *h = trust_curl();
     bool       posts = body.ptr && !t->events.last_id.len;
     struct str url =
         posts ? arena_printf(&t->arena, STR_FMT "/v1/chat/stream", STR_ARG(t->desk->base))

@@ -170,6 +170,10 @@ bool config_has_auth(const struct config *c)
 {
     return c->auth.key_count > 0 || c->auth.jwt || c->auth.oidc.issuer.ptr;
 }
+const char *config_scheme(const struct config *c)
+{
+    return c->tls_cert.len ? "https" : "http";
+}
 bool config_is_public(const struct config *c)
 {
     return !config_host_is_loopback(c->host);
@@ -485,6 +489,7 @@ static enum err build(struct config_build *b)
     cfg_read_door(b);
     cfg_read_approvals(b);
     cfg_read_audit(b);
+    cfg_read_tls(b);
     check_whole(b);
     if (b->c->arena.failed) return ERR_NOMEM;
     return b->e->count ? ERR_SYNTAX : OK;

@@ -215,6 +215,7 @@ struct config {
 
     struct str     host; /* as listen() takes it: "127.0.0.1", "::1" (no brackets) */
     unsigned       port;
+    struct str     tls_cert, tls_key;        /* paths; "": plain HTTP */
     struct str     cluster_url, cluster_key; /* "": alone with its store */
     struct str     store;                    /* store_open()'s url */
     struct str     store_file;               /* its path; STR_NONE: it is a database */
@@ -348,15 +349,16 @@ void config_look_write(const struct config *c, struct jsonw *w);
 const struct config_page   *config_page(const struct config *c, struct str name);
 const struct config_model  *config_model(const struct config *c, struct str name);
 const struct config_action *config_action(const struct config *c, struct str name);
-bool       config_principal_fits(struct str name); /* may be the name of a principal */
+bool        config_principal_fits(struct str name); /* may be the name of a principal */
 /* All roles there are, as principal.h has them: what everybody has who need not say who they are.
  * ptr NULL: no memory. */
-struct str config_every_role(const struct config *c, struct arena *a);
-bool       config_has_auth(const struct config *c);  /* somebody must prove who they are */
-bool       config_is_public(const struct config *c); /* listens beyond loopback */
+struct str  config_every_role(const struct config *c, struct arena *a);
+bool        config_has_auth(const struct config *c);  /* somebody must prove who they are */
+const char *config_scheme(const struct config *c);    /* "https" with a certificate, else "http" */
+bool        config_is_public(const struct config *c); /* listens beyond loopback */
 /* Nobody has to say who they are, and programs that it starts can reach the server: answers need
  * the start token (auth/starttoken.h). */
-bool       config_needs_token(const struct config *c);
+bool        config_needs_token(const struct config *c);
 
 /* "127.0.0.1:8000", "[::1]:8000", "localhost:0", ":8000" (loopback), "8000". *why is a sentence on
  * error. *host points into text (or is a literal). Port 0 lets the system choose. */

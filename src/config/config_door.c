@@ -16,7 +16,8 @@ static void note_audience(struct config_build *b)
     struct config *c = b->c;
     struct str     link = c->mcp_link;
     if (!link.ptr)
-        link = arena_printf(&c->arena, "http://" STR_FMT ":%u", STR_ARG(c->host), c->port);
+        link = arena_printf(&c->arena, "%s://" STR_FMT ":%u", config_scheme(c), STR_ARG(c->host),
+                            c->port);
     c->auth.mcp_audience = arena_printf(&c->arena, STR_FMT "/mcp", STR_ARG(link));
 }
 

@@ -56,8 +56,8 @@ static void explain_listen(const struct config *c, FILE *out)
     bool v6 = str_find(c->host, STR(":")) >= 0;
 
     line(out, "listen");
-    fprintf(out, "http://%s" STR_FMT "%s:%u, ", v6 ? "[" : "", STR_ARG(c->host), v6 ? "]" : "",
-            c->port);
+    fprintf(out, "%s://%s" STR_FMT "%s:%u, ", config_scheme(c), v6 ? "[" : "", STR_ARG(c->host),
+            v6 ? "]" : "", c->port);
     fputs(config_is_public(c) ? "reachable from other machines" : "this machine only", out);
     if (c->auth.key_count)
         fprintf(out, ", %zu bearer key%s", c->auth.key_count, c->auth.key_count == 1 ? "" : "s");

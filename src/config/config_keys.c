@@ -24,6 +24,13 @@ const struct row CFG_ROWS[] = {
     { "listen", K_TEXT, "127.0.0.1:8000",
       "Address and port of the server: \"HOST:PORT\" or \"[::1]:PORT\"; port 0 lets the system "
       "choose." },
+    { "tls", K_OBJECT, "", "A certificate: the server speaks HTTPS, and nothing else." },
+    { "tls.cert", K_TEXT, "(plain HTTP)",
+      "File with the certificate and those that vouch for it, in PEM form; read anew when it "
+      "changes.",
+      AT(KEEP_STR, tls_cert) },
+    { "tls.key", K_TEXT, "", "File with its private key, in PEM form and without a passphrase.",
+      AT(KEEP_STR, tls_key) },
     { "store", K_SECRET, "parley.db",
       "Where conversations are kept: a path, \"sqlite:PATH\", or "
       "\"postgresql://USER@HOST/DATABASE\".",
@@ -492,7 +499,7 @@ const struct row CFG_ROWS[] = {
     { "mcp.wait", K_SECONDS, "50",
       "How long a call that a person must approve is held before it answers that it waits.", 0, 600,
       AT(KEEP_MS, mcp_wait_ms) },
-    { "mcp.link", K_TEXT, "(http:// and the listen address)",
+    { "mcp.link", K_TEXT, "(http:// (https:// with `tls`) and the listen address)",
       "The server's address as people and clients reach it, for links; https:// beyond loopback." },
     { "mcp.token_key", K_SECRET, "",
       "What people's tokens for MCP servers are encrypted with: 32 bytes in hex or base64, "

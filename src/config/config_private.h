@@ -13,6 +13,7 @@
  *   config_look.c   the page: name, logo, words, colour, languages
  *   config_approvals.c  who is asked, and what a yes may be worth
  *   config_auth.c   who may come in: keys, tokens, origins, host names
+ *   config_tls.c    the certificate
  *   config_explain.c  says in words what came out
  *
  * Every part notes what is wrong and goes on, so that one run finds all mistakes.
@@ -123,5 +124,6 @@ void    cfg_read_origins(struct config_build *b);
 void    cfg_read_openai(struct config_build *b);
 void    cfg_read_door(struct config_build *b); /* "mcp", the door */
 void    cfg_read_audit(struct config_build *b);
+void    cfg_read_tls(struct config_build *b);
 
 #endif

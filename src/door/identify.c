@@ -37,11 +37,13 @@ struct str identify_bearer(const struct request *q)
 
 /* --- cookies --------------------------------------------------------------------------------- */
 
-/* As a proxy we believe says. */
+/* As it came, or as a proxy we believe says. */
 bool identify_https(const struct app *a, const struct request *q)
 {
     bool       trusted = conn_is_loopback(q->conn);
     struct str peer = conn_peer(q->conn);
+
+    if (conn_is_secure(q->conn)) return true;
 
     for (size_t i = 0; !trusted && i < a->proxies.count; i++)
         trusted = str_eq_nocase(a->proxies.list[i], peer);

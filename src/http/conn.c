@@ -120,6 +120,7 @@ void conn_kill(struct conn *c)
 {
     if (c->state == CONN_CLOSED) return;
     must(!c->in_handler); /* rule 1 */
+    if (c->state == CONN_IDLE) tlsconn_bye(c);
     c->state = CONN_CLOSED;
     list_remove(&c->idle);
     out_unhold(c);
@@ -129,6 +130,7 @@ void conn_kill(struct conn *c)
     conn_release(c);
     buf_done(&c->in);
     buf_done(&c->out);
+    tlsconn_end(c);
     uv_close((uv_handle_t *)&c->tcp, on_closed); /* a blocked write ends there, too */
 }
 
@@ -138,6 +140,7 @@ void conn_linger(struct conn *c)
 {
     uv_os_fd_t fd;
 
+    tlsconn_bye(c);
     if (c->eof || uv_fileno((uv_handle_t *)&c->tcp, &fd) || shutdown(fd, SHUT_WR)) {
         conn_kill(c);
         return;
@@ -327,12 +330,8 @@ static void drain(struct conn *c, size_t len)
     if (c->drained > LINGER_MAX) conn_kill(c);
 }
 
-static void take_input(struct conn *c, char *at, size_t len)
+void conn_take(struct conn *c, char *at, size_t len)
 {
-    if (c->state == CONN_LINGER) {
-        drain(c, len);
-        return;
-    }
     if (c->state == CONN_WS) {
         wsconn_read(c, at, len);
         return;
@@ -350,11 +349,18 @@ static bool is_left(const struct conn *c)
 
 /* For a stream and a WebSocket this is the peer's end. For a request being
  * answered it may be a half-close: the answer still goes out, unless its hold says otherwise. */
-static void on_eof(struct conn *c)
+void conn_ended(struct conn *c)
 {
     c->eof = true;
     if ((c->state >= CONN_STREAM && c->state != CONN_ANSWERED) || is_left(c)) conn_kill(c);
     else conn_mark(c);
+}
+
+static void take_bytes(struct conn *c, char *at, size_t len)
+{
+    if (c->state == CONN_LINGER) drain(c, len);
+    else if (c->secure) tlsconn_read(c, at, len);
+    else conn_take(c, at, len);
 }
 
 static void update_reading(struct conn *c);
@@ -364,9 +370,9 @@ static void on_read(uv_stream_t *h, ssize_t n, const uv_buf_t *buf)
     struct conn *c = (struct conn *)h;
 
     if (n == 0) return;
-    if (n == UV_EOF) on_eof(c);
+    if (n == UV_EOF) conn_ended(c);
     else if (n < 0) conn_kill(c);
-    else take_input(c, buf->base, (size_t)n);
+    else take_bytes(c, buf->base, (size_t)n);
     if (c->state != CONN_CLOSED) update_reading(c);
 }
 
@@ -448,7 +454,9 @@ struct conn *conn_new(struct server *s)
     list_init(&c->holding);
     list_init(&c->dirty.node);
     buf_init(&c->out, 0);
-    buf_init(&c->in, READ_MAX);
+    buf_init(&c->in, IN_MAX);
+    buf_init(&c->late, TLS_RECORD_MAX);
+    c->secure = s->certs != NULL;
     return c;
 }
 
@@ -471,6 +479,11 @@ void conn_until(struct conn *c, uint64_t in_ms)
 bool conn_is_loopback(const struct conn *c)
 {
     return c->loopback;
+}
+
+bool conn_is_secure(const struct conn *c)
+{
+    return c->secure;
 }
 
 struct str conn_peer(const struct conn *c)

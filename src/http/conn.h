@@ -1,6 +1,6 @@
 /* conn.h -- one connection: HTTP/1.1 requests in, answers and streams out.
  *
- * The parts: http1 and ws are pure codecs; conn owns the socket, the buffers and
+ * The parts: http1, ws and tls are pure codecs; conn owns the socket, the buffers and
  * the deadlines; route finds the handler; a handler answers with exactly one of
  *     conn_reply()     a whole answer,
  *     conn_stream()    an answer that is pulled from a source as the socket takes it,
@@ -24,6 +24,10 @@
  * whole answers that wait for slow readers. When there are too many connections, one
  * that has asked for nothing makes room; when all are busy, only routes marked
  * ROUTE_VITAL are answered on the few beyond the cap, and 503 elsewhere.
+ *
+ * A server with a certificate (struct certs) speaks TLS alone. The handshake is to be over within
+ * head_ms; a peer that says nothing has cost nothing but its socket until then. Who speaks plain
+ * HTTP there is told so, in plain words. All else is as without it.
  */
 #ifndef PARLEY_CONN_H
 #define PARLEY_CONN_H
@@ -34,6 +38,7 @@
 
 #define CONN_OUT_MAX (64 * 1024)
 
+struct certs;
 struct conn;
 struct door;
 struct principal;
@@ -163,6 +168,7 @@ void            conn_until(struct conn *c, uint64_t in_ms);
  * strangers, and a WebSocket message of it must be short. Counts until it is said otherwise. */
 void            conn_stranger(struct conn *c, bool stranger);
 bool            conn_is_loopback(const struct conn *c);
+bool            conn_is_secure(const struct conn *c); /* what it says comes by TLS */
 /* address as text, for logs; until the next call */
 struct str      conn_peer(const struct conn *c);
 /* the one being answered; NULL once its memory went */
@@ -196,7 +202,9 @@ struct server_setup {
      * `q` may be NULL: what was sent was no request. */
     bool (*error)(const struct request *q, struct buf *out, int status, const char *code,
                   const char *message);
-    void *app; /* for the handlers: server_app() */
+    void         *app; /* for the handlers: server_app() */
+    /* NULL: plain HTTP. Outlives the server. */
+    struct certs *certs;
 };
 /* ERR_BUSY: the port is in use; ERR_IO; ERR_NOMEM; `why` is a sentence for people. Also makes the
  * process ignore SIGPIPE and raises its limit of open files as far as `connections` needs and the

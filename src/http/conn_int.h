@@ -5,6 +5,7 @@
  *   reply.c     what handlers call: reply, stream, headers
  *   out.c       the one way bytes leave: pull, write, keep the rest
  *   wsconn.c    a connection after it became a WebSocket
+ *   tlsconn.c   what stands between the socket and the above when the server has a certificate
  *   deadline.c  the wheel: one timer for all deadlines of all connections
  *
  * States of a connection (any of them may go to CLOSED):
@@ -18,7 +19,8 @@
  * to be done and mark the connection; freeing, closing and calling back happen in
  * conn_flush, in libuv's callbacks and on the wheel. So nothing vanishes under a caller.
  * Rule 2: bytes that cannot be used now wait in `in`, and while any wait nothing
- * is read: a connection never holds more input than one read brought.
+ * is read: a connection never holds more input than one read brought (and, with TLS, the record
+ * that it completed).
  */
 #ifndef PARLEY_CONN_INT_H
 #define PARLEY_CONN_INT_H
@@ -26,13 +28,15 @@
 #include <time.h>
 
 #include "base/map.h"
+#include "http/certs.h"
 #include "http/conn.h"
 #include "http/http1.h"
 #include "http/ws.h"
 
 enum {
-    READ_MAX = 64 * 1024,  /* one read; the shared buffer */
-    READ_AHEAD = 4 * 1024, /* one read while nothing can be done with it */
+    READ_MAX = 64 * 1024,                   /* one read; the shared buffer */
+    READ_AHEAD = 4 * 1024,                  /* one read while nothing can be done with it */
+    IN_MAX = READ_MAX + 2 * TLS_RECORD_MAX, /* see rule 2 */
     /* unread body drained after an early answer, so that the client sees it */
     LINGER_MAX = 16 * 1024 * 1024,
     LINGER_MS = 3000,
@@ -79,6 +83,9 @@ struct blocked {
     uv_write_t   req;
     struct conn *conn;
     struct buf   bytes;
+    /* with TLS `bytes` are records; these become some when those are gone, from `at` on */
+    struct buf   plain;
+    size_t       at;
     /* libuv's queue size when the peer was last seen taking bytes */
     size_t       seen;
 };
@@ -124,6 +131,8 @@ struct conn {
     struct wsock     *wsock;    /* WS, and LINGER after it */
     struct blocked   *blocked;  /* the socket is full */
     struct address   *address;  /* NULL: not counted (loopback) */
+    struct tls       *tls;      /* from the peer's first byte on, if it is `secure` */
+    struct buf        late;     /* records that came to be while the socket was full */
     /* heads, whole answers, control frames: before the source's bytes */
     struct buf        out;
     struct str        tail;     /* conn_reply_static: what is to go out yet, after `out` */
@@ -138,6 +147,8 @@ struct conn {
     uint8_t           peer[16]; /* address; IPv4 in the first four */
     uint8_t           state;    /* enum conn_state */
     bool              ip6 : 1, loopback : 1;
+    bool              secure : 1;   /* what it says is TLS */
+    bool              shaken : 1;   /* and the handshake is over */
     bool              refused : 1;  /* over the cap: gets vital answers and 503 */
     bool              stranger : 1; /* conn_stranger */
     bool              reading : 1, eof : 1;
@@ -182,6 +193,11 @@ struct server {
     void (*done)(void *ctx);
     void *done_ctx;
 
+    struct certs *certs; /* NULL: no TLS */
+    /* records on their way to the socket of one connection: empty between two calls */
+    struct buf    wire;
+    char         *plain; /* what a record says; TLS_RECORD_MAX */
+
     struct buf scratch;  /* what sources fill */
     char       text[64]; /* conn_peer's answer */
     char       date[64]; /* the Date header, of the second date_s */
@@ -197,6 +213,9 @@ void         conn_kill(struct conn *c);  /* ends it now; frees it later */
 void         conn_doom(struct conn *c);  /* ends it at the next flush */
 void         conn_mark(struct conn *c);
 void         conn_flush(struct loop_dirty *d);
+/* what the peer says; and that it says no more */
+void         conn_take(struct conn *c, char *at, size_t len);
+void         conn_ended(struct conn *c);
 /* everything is said: half-close and wait for the peer's end */
 void         conn_linger(struct conn *c);
 void         conn_refuse(struct conn *c, int status, const char *code, const char *text);
@@ -208,13 +227,17 @@ uint64_t     conn_now(const struct conn *c);
 bool         conn_count(struct conn *c, size_t *counted, size_t now);
 
 /* out.c */
-void out_push(struct conn *c);        /* pulls once and writes; may set doomed */
-void out_direct(struct conn *c);      /* writes `out` alone, without asking the source */
-bool out_clear(const struct conn *c); /* nothing waits to be written */
-void out_end_source(struct conn *c);  /* calls gone, once */
+void                out_push(struct conn *c);   /* pulls once and writes; may set doomed */
+void                out_direct(struct conn *c); /* writes `out` alone, without asking the source */
+bool                out_clear(const struct conn *c); /* nothing waits to be written */
+void                out_end_source(struct conn *c);  /* calls gone, once */
 /* a whole answer of so many bytes may wait for its reader; false: too many do */
-bool out_hold(struct conn *c, size_t len);
-void out_unhold(struct conn *c); /* it is gone */
+bool                out_hold(struct conn *c, size_t len);
+void                out_unhold(struct conn *c); /* it is gone */
+/* How many bytes the socket takes now; negative: it is broken. */
+int                 out_try(struct conn *c, const uv_buf_t *bufs, unsigned count);
+/* Moves the bytes in, from `skip` on: they go out as the socket takes them. */
+MUST_CHECK enum err out_wait(struct conn *c, struct buf *bytes, size_t skip);
 
 /* wsconn.c */
 void     wsconn_read(struct conn *c, char *at, size_t len);
@@ -229,7 +252,21 @@ void     wsconn_check(struct conn *c, uint64_t now);
 /* closes it when it is quiet, or sees to it that this is looked at */
 void     wsconn_drain(struct conn *c);
 
+/* tlsconn.c */
+/* False: no memory. */
+MUST_CHECK bool tlsconn_init(struct server *s, struct certs *certs);
+void            tlsconn_done(struct server *s);
+void            tlsconn_read(struct conn *c, char *at, size_t len);
+/* out.c's write_all, with records */
+void            tlsconn_write(struct conn *c, const struct buf *more);
+/* The socket took all of c->blocked; true: there was more to go, and it is on its way. */
+bool            tlsconn_goes_on(struct conn *c);
+void            tlsconn_bye(struct conn *c); /* nothing more is said */
+void            tlsconn_end(struct conn *c); /* frees */
+
 /* reply.c */
+/* in plain words, to who speaks no TLS */
+void reply_words(struct conn *c, int status, const char *text);
 /* also before a request is there */
 void reply_refusal(struct conn *c, int status, const char *code, const char *text);
 

@@ -27,7 +27,7 @@ static uint64_t state_deadline(const struct conn *c)
     const struct net_limits *l = &c->server->limits;
 
     switch ((enum conn_state)c->state) {
-    case CONN_IDLE: return c->since_ms + l->idle_ms;
+    case CONN_IDLE: return c->since_ms + (c->secure && !c->shaken ? l->head_ms : l->idle_ms);
     case CONN_HEAD: return c->since_ms + l->head_ms;
     case CONN_BODY: return c->since_ms + l->body_ms;
     case CONN_STREAM: return c->heartbeat_ms ? c->sent_ms + c->heartbeat_ms : NEVER;
@@ -88,7 +88,7 @@ static void check_state(struct conn *c, uint64_t now)
     case CONN_STREAM: heartbeat(c); return;
     case CONN_WS: wsconn_check(c, now); return;
     case CONN_IDLE:
-        if (out_clear(c)) conn_kill(c);
+        if (out_clear(c) || (c->secure && !c->shaken)) conn_kill(c);
         return;
     case CONN_LINGER: conn_kill(c); return;
     case CONN_HANDLING:

@@ -139,8 +139,11 @@ static void on_written(uv_write_t *req, int status)
     struct blocked *b = (struct blocked *)req;
     struct conn    *c = b->conn;
 
+    c->sent_ms = conn_now(c);
+    if (status == 0 && c->state != CONN_CLOSED && tlsconn_goes_on(c)) return;
     c->blocked = NULL;
     buf_done(&b->bytes);
+    buf_done(&b->plain);
     mem_free(b);
     out_unhold(c);
     if (c->state == CONN_CLOSED) return;
@@ -148,40 +151,54 @@ static void on_written(uv_write_t *req, int status)
         conn_kill(c);
         return;
     }
-    c->sent_ms = conn_now(c);
     /* its time for the next request begins now */
     if (c->state == CONN_IDLE) c->since_ms = c->sent_ms;
     conn_mark(c);
 }
 
-/* The kernel took `taken` bytes of `out` followed by `more`; keeps the rest. */
-static enum err keep_rest(struct conn *c, size_t taken, const struct buf *more)
+/* A new wait, or the next one of a connection that waits already. */
+enum err out_wait(struct conn *c, struct buf *bytes, size_t skip)
 {
-    struct blocked *b = mem_alloc(sizeof *b);
-    size_t          skip = 0;
+    struct blocked *b = c->blocked ? c->blocked : mem_alloc(sizeof *b);
+    uv_buf_t        rest = uv_buf_init(bytes->ptr + skip, (unsigned)(bytes->len - skip));
 
-    if (!b) return ERR_NOMEM;
-    b->conn = c;
-    if (taken < c->out.len) { /* `out` itself is kept, large answers are not copied again */
-        b->bytes = c->out;
-        buf_init(&c->out, 0);
-        buf_str(&b->bytes, buf_view(more));
-        skip = taken;
-    } else {
-        taken -= c->out.len;
-        buf_done(&c->out);
-        buf_add(&b->bytes, more->ptr + taken, more->len - taken);
-    }
-    uv_buf_t rest = uv_buf_init(b->bytes.ptr + skip, (unsigned)(b->bytes.len - skip));
-    if (b->bytes.err || uv_write(&b->req, (uv_stream_t *)&c->tcp, &rest, 1, on_written)) {
-        buf_done(&b->bytes);
-        mem_free(b);
+    if (!b || bytes->err || uv_write(&b->req, (uv_stream_t *)&c->tcp, &rest, 1, on_written)) {
+        if (!c->blocked) mem_free(b);
+        buf_done(bytes);
         return ERR_NOMEM;
     }
+    b->conn = c;
+    buf_done(&b->bytes);
+    b->bytes = *bytes;
+    buf_init(bytes, bytes->max);
     b->seen = uv_stream_get_write_queue_size((uv_stream_t *)&c->tcp);
     c->blocked = b;
     deadline_update(c);
     return OK;
+}
+
+/* The kernel took `taken` bytes of `out` followed by `more`; keeps the rest. */
+static enum err keep_rest(struct conn *c, size_t taken, const struct buf *more)
+{
+    struct buf rest = { 0 };
+
+    if (taken < c->out.len) { /* `out` itself is kept, large answers are not copied again */
+        buf_str(&c->out, buf_view(more));
+        return out_wait(c, &c->out, taken);
+    }
+    taken -= c->out.len;
+    buf_done(&c->out);
+    buf_add(&rest, more->ptr + taken, more->len - taken);
+    return out_wait(c, &rest, 0);
+}
+
+int out_try(struct conn *c, const uv_buf_t *bufs, unsigned count)
+{
+    fault_hit("net.before_write");
+    int n = uv_try_write((uv_stream_t *)&c->tcp, bufs, count);
+    fault_hit("net.after_write");
+    if (n > 0) c->sent_ms = conn_now(c);
+    return n == UV_EAGAIN ? 0 : n;
 }
 
 /* Writes `out` and `more` (may be NULL) with one system call. */
@@ -200,17 +217,14 @@ static void write_all(struct conn *c, const struct buf *more)
         return;
     }
     if (all == 0) return;
-    fault_hit("net.before_write");
-    int n =
-        uv_try_write((uv_stream_t *)&c->tcp, first ? bufs : bufs + 1, first && more->len ? 2 : 1);
-    fault_hit("net.after_write");
-    if (n == UV_EAGAIN) n = 0;
-    if (n < 0) {
-        conn_doom(c);
+    if (c->secure) {
+        tlsconn_write(c, more);
         return;
     }
-    if (n > 0) c->sent_ms = conn_now(c);
-    if ((size_t)n == all) {
+    int n = out_try(c, first ? bufs : bufs + 1, first && more->len ? 2 : 1);
+    if (n < 0) {
+        conn_doom(c);
+    } else if ((size_t)n == all) {
         buf_done(&c->out);
         out_unhold(c);
     } else if (keep_rest(c, (size_t)n, more)) conn_doom(c);

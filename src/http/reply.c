@@ -210,6 +210,12 @@ void reply_refusal(struct conn *c, int status, const char *code, const char *tex
     buf_done(&b);
 }
 
+void reply_words(struct conn *c, int status, const char *text)
+{
+    c->close_after = true;
+    write_reply(c, status, "text/plain; charset=utf-8", str_c(text));
+}
+
 /* --- streams -------------------------------------------------------------------------- */
 
 static void adopt(struct conn *c, struct source *src)

@@ -176,7 +176,8 @@ static void refuse_connection(struct conn *c, int status, const char *code, cons
 
     complain(s, "net.refused", code);
     c->refused = true;
-    if (++s->refused > REFUSED_MAX) conn_kill(c);
+    /* by TLS it could be told only after a handshake: that is the expensive part */
+    if (++s->refused > REFUSED_MAX || c->secure) conn_kill(c);
     else conn_refuse(c, status, code, text);
 }
 
@@ -312,7 +313,9 @@ static struct server *server_new(const struct server_setup *setup)
     list_init(&s->idle);
     list_init(&s->holders);
     buf_init(&s->scratch, 0);
-    if (!buf_room(&s->scratch, CONN_OUT_MAX)) {
+    if (!buf_room(&s->scratch, CONN_OUT_MAX) || !tlsconn_init(s, setup->certs)) {
+        tlsconn_done(s);
+        buf_done(&s->scratch);
         mem_free(s);
         return NULL;
     }
@@ -425,5 +428,6 @@ void server_free(struct server *s)
     must(s->connections == 0 && s->handles == 0);
     map_done(&s->addresses);
     buf_done(&s->scratch);
+    tlsconn_done(s);
     mem_free(s);
 }

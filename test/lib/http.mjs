@@ -1,14 +1,16 @@
 // http.mjs -- HTTP as a client sees it: whole answers, streams of events, and bytes as they are.
 import { once } from 'node:events';
 import http from 'node:http';
+import https from 'node:https';
 import net from 'node:net';
+import tls from 'node:tls';
 import { WAIT_MS, within } from './check.mjs';
 
 const bytes = (body) => (body === undefined ? undefined : Buffer.isBuffer(body) || typeof body === 'string' ? Buffer.from(body) : Buffer.from(JSON.stringify(body)));
 
 function send(server, method, at, body, headers) {
     const data = bytes(body);
-    const q = http.request({ host: '127.0.0.1', port: server.port, method, path: at, agent: false,
+    const q = (server.secure ? https : http).request({ host: '127.0.0.1', rejectUnauthorized: false, port: server.port, method, path: at, agent: false,
         headers: { ...(server.token && { authorization: `Bearer ${server.token}` }), ...(data && { 'content-type': 'application/json', 'content-length': data.length }), ...headers } });
     const answered = new Promise((yes, no) => {
         q.on('response', yes);
@@ -17,6 +19,12 @@ function send(server, method, at, body, headers) {
     answered.catch(() => {});          // whoever waits for it hears it
     q.end(data);
     return { q, answered };
+}
+
+// A connection; with a certificate, whichever it is, when the server has one.
+export function connect(server) {
+    const to = { port: server.port, host: '127.0.0.1' };
+    return server.secure ? tls.connect({ ...to, rejectUnauthorized: false }) : net.connect(to);
 }
 
 // A whole answer: {status, headers, text, json}. json is undefined when the text is none.
@@ -119,13 +127,13 @@ export class Stream {
 
 // Bytes as they are, for what a proper client would never send: {text} of everything that came back.
 export async function raw(server, text, { until: stop = () => false, half = true } = {}) {
-    const socket = net.connect(server.port, '127.0.0.1');
+    const socket = connect(server);
     let got = '';
     socket.setEncoding('latin1');
     socket.on('error', () => {});
     const closed = new Promise((yes) => socket.on('close', yes));
     const enough = new Promise((yes) => socket.on('data', (d) => { got += d; if (stop(got)) yes(); }));
-    await within(once(socket, 'connect'), 'the connection');
+    await within(once(socket, server.secure ? 'secureConnect' : 'connect'), 'the connection');
     socket.write(Buffer.isBuffer(text) ? text : Buffer.from(text, 'latin1'));
     if (half) socket.end();
     try { await within(Promise.race([closed, enough]), 'the raw answer'); } finally { socket.destroy(); }

@@ -5,6 +5,10 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { BIN, Program, clean, newFolder, removeFolder } from './program.mjs';
 import { Stream, request } from './http.mjs';
+import { certificate } from './certificate.mjs';
+
+// PARLEY_TLS=1: every server has a certificate, and everybody talks to it by TLS.
+const TLS = !!process.env.PARLEY_TLS;
 
 export const CONFIG = {
     listen: '127.0.0.1:0',
@@ -55,7 +59,7 @@ export class Server extends Program {
         const [command, ...all] = [...wrap, bin, 'serve', ...options];
         super(command, all, { cwd: dir, env: { ...clean(), ...env } });
         Object.assign(this, { dir, db, mayFail });
-        fs.writeFileSync(file, JSON.stringify(config));
+        fs.writeFileSync(file, JSON.stringify(TLS && !config.cluster ? { tls: certificate(dir), ...config } : config));
     }
     async start() {
         this.spawn();
@@ -65,8 +69,9 @@ export class Server extends Program {
     // Until it has said all of its first words, and with them its port. Whoever started it has its
     // token, and sends it.
     async listening(ms) {
-        const words = /http:\/\/(?:\S*):(\d+)\S*\n[^]*\n {2}data /;
-        this.port = Number((await this.says(words, 'the server', ms))[1]);
+        const words = /(https?):\/\/(?:\S*):(\d+)\S*\n[^]*\n {2}data /;
+        const [, scheme, port] = await this.says(words, 'the server', ms);
+        Object.assign(this, { secure: scheme === 'https', port: Number(port) });
         this.token = this.options.env.PARLEY_TOKEN ?? /#token=(\S+)/.exec(this.out)?.[1];
         return this.port;
     }
@@ -85,7 +90,7 @@ export class Server extends Program {
         const said = this.complaints.slice(0, 4000) || this.err.slice(-2000);
         throw new Error(`the server ended with ${this.status}: ${said}`);
     }
-    get url() { return `http://127.0.0.1:${this.port}`; }
+    get url() { return `http${this.secure ? 's' : ''}://127.0.0.1:${this.port}`; }
     // The log: one JSON object per line. The rest are somebody's last words.
     get log() { return lines(this.err).filter((l) => l.startsWith('{')).map((l) => JSON.parse(l)); }
     get complaints() { return lines(this.err).filter((l) => !l.startsWith('{')).join('\n'); }

@@ -1,8 +1,8 @@
 // ws.mjs -- a WebSocket client for tests: enough of RFC 6455 to talk to /live and
 // /api/chat/ws, and to see what a browser hides (frames, fragments, close codes).
 import { createHash, randomBytes } from 'node:crypto';
-import net from 'node:net';
 import { WAIT_MS, within } from './check.mjs';
+import { connect } from './http.mjs';
 
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
@@ -19,15 +19,15 @@ const text = (value) => frame(1, Buffer.from(typeof value === 'string' ? value :
 export class Ws {
     // Answers when the handshake is done; a refused one rejects with {status}.
     static async open(t, server, at, { protocols, headers = {}, behind } = {}) {
-        const ws = new Ws(server.port);
+        const ws = new Ws(server);
         t?.defer(() => ws.socket.destroy());
         ws.ask(at, { ...(server.token && { Authorization: `Bearer ${server.token}` }), ...headers }, { protocols, behind });
         await within(ws.shaken, `the handshake of ${at}`);
         return ws;
     }
-    constructor(port) {
-        const socket = net.connect(port, '127.0.0.1');
-        Object.assign(this, { port, socket, rest: Buffer.alloc(0), texts: [], next_: 0, waiters: new Set(), closed: false, code: undefined, reason: '', pings: 0, pongs: 0, fragments: 0 });
+    constructor(server) {
+        const socket = connect(server);
+        Object.assign(this, { port: server.port, socket, rest: Buffer.alloc(0), texts: [], next_: 0, waiters: new Set(), closed: false, code: undefined, reason: '', pings: 0, pongs: 0, fragments: 0 });
         this.shaken = new Promise((yes, no) => { this.yes = yes; this.no = no; });
         this.shaken.catch(() => {});
         socket.on('data', (d) => { this.rest = Buffer.concat([this.rest, d]); this.read(); });

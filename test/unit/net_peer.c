@@ -6,8 +6,11 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <openssl/err.h>
 
 #include "config/config_private.h"
 
@@ -247,12 +250,21 @@ static const struct route routes[] = {
 
 /* --- up and down -------------------------------------------------------------------- */
 
+static const struct tls_files *secured(void)
+{
+    static struct tls_files files;
+
+    if (net.tls || !getenv("PARLEY_TLS")) return net.tls;
+    if (!files.cert[0]) files = tls_files_make("peers", "localhost", 30);
+    return &files;
+}
+
 void net_up(const struct net_limits *limits)
 {
     struct server_setup setup = { .loop = &net.loop, .routes = routes, .guard = guard };
     struct str          why = STR_NONE;
 
-    net = (struct net){ .host = net.host ? net.host : "127.0.0.1" };
+    net = (struct net){ .host = net.host ? net.host : "127.0.0.1", .tls = secured() };
     REQUIRE(loop_init(&net.loop) == OK);
     arena_init(&net.arena, 0);
     list_init(&net.owns);
@@ -260,6 +272,11 @@ void net_up(const struct net_limits *limits)
     net.spring.source.gone = spring_gone;
     net.socket.peer.message = socket_message;
     net.socket.peer.gone = socket_gone;
+    if (net.tls) {
+        struct tls_facts facts;
+        REQUIRE(certs_new(&net.loop, net.tls->cert, net.tls->key, &facts, &net.certs) == OK);
+        setup.certs = net.certs;
+    }
     if (limits) setup.limits = *limits;
     else net_limits_default(&setup.limits);
     REQUIRE(server_start(&setup, str_c(net.host), 0, &net.server, &why, &net.arena) == OK);
@@ -270,6 +287,11 @@ static void on_server_closed(void *ctx)
     net.closed = true;
 }
 
+static void on_certs_closed(void *ctx)
+{
+    net.certs = NULL;
+}
+
 void net_down(void)
 {
     server_close(net.server, on_server_closed, NULL);
@@ -277,10 +299,13 @@ void net_down(void)
     CHECK(server_streams(net.server) == 0);
     CHECK(net.server->bodies == 0 && net.server->strangers == 0 && net.server->answers == 0);
     server_free(net.server);
+    certs_free(net.certs, on_certs_closed, NULL);
+    net_until(!net.certs);
     while (net.peers) {
         struct peer *p = net.peers;
         net.peers = p->next;
         peer_close(p);
+        SSL_free(p->ssl);
         buf_done(&p->got);
         mem_free(p);
     }
@@ -289,6 +314,7 @@ void net_down(void)
     arena_done(&net.arena);
     loop_done(&net.loop);
     net.host = NULL;
+    net.tls = NULL;
 }
 
 void net_limits_default(struct net_limits *l)
@@ -318,12 +344,28 @@ struct conn *net_conn(void)
     return NULL;
 }
 
+static void peer_decrypt(struct peer *p)
+{
+    char bytes[16384];
+    int  n;
+
+    ERR_clear_error();
+    while ((n = SSL_read(p->ssl, bytes, sizeof bytes)) > 0) buf_add(&p->got, bytes, (size_t)n);
+    int why = SSL_get_error(p->ssl, n);
+    if (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE) p->eof = true;
+    if (why == SSL_ERROR_SYSCALL && errno == ECONNRESET) p->reset = true;
+}
+
 static void peer_read(struct peer *p)
 {
     char    bytes[65536];
     ssize_t n;
 
     if (p->fd < 0 || p->deaf || p->eof) return;
+    if (p->ssl) {
+        peer_decrypt(p);
+        return;
+    }
     while ((n = recv(p->fd, bytes, sizeof bytes, MSG_DONTWAIT)) > 0)
         buf_add(&p->got, bytes, (size_t)n);
     if (n == 0) p->eof = true;
@@ -353,7 +395,7 @@ void net_rest(void)
 
 /* --- the client ----------------------------------------------------------------------- */
 
-struct peer *peer_open(void)
+struct peer *peer_plain(void)
 {
     struct peer       *p = mem_alloc(sizeof *p);
     struct sockaddr_in to = { .sin_family = AF_INET,
@@ -369,13 +411,35 @@ struct peer *peer_open(void)
     return p;
 }
 
+struct peer *peer_open(void)
+{
+    struct peer *p = peer_plain();
+    if (net.tls) p->ssl = tls_client(p->fd);
+    return p;
+}
+
+ssize_t peer_try(struct peer *p, const char *bytes, size_t len)
+{
+    ssize_t n;
+
+    if (!p->ssl) {
+        n = send(p->fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+        return n < 0 && errno == EAGAIN ? 0 : n;
+    }
+    ERR_clear_error();
+    n = SSL_write(p->ssl, bytes, (int)(len < 16384 ? len : 16384));
+    int why = SSL_get_error(p->ssl, (int)n);
+    if (n > 0) return n;
+    return why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE ? 0 : -1;
+}
+
 void peer_send(struct peer *p, const char *bytes, size_t len)
 {
     uint64_t until = uv_hrtime() + NET_PATIENCE_NS;
 
     while (len && uv_hrtime() < until) {
-        ssize_t n = send(p->fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (n < 0 && errno != EAGAIN) return; /* the test looks at what the server did */
+        ssize_t n = peer_try(p, bytes, len);
+        if (n < 0) return; /* the test looks at what the server did */
         if (n > 0) {
             bytes += n;
             len -= (size_t)n;
@@ -435,6 +499,7 @@ void peer_reset(struct peer *p)
 
 void peer_half_close(struct peer *p)
 {
+    if (p->ssl) SSL_shutdown(p->ssl);
     shutdown(p->fd, SHUT_WR);
 }
 

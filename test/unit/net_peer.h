@@ -11,12 +11,14 @@
 #include "base/arena.h"
 #include "http/conn_int.h"
 #include "test.h"
+#include "tls_peer.h"
 
 struct peer { /* the client's end */
     int          fd;
     bool         eof, reset;
     bool         deaf; /* does not read */
     struct buf   got;
+    SSL         *ssl; /* NULL: it speaks plainly */
     struct peer *next;
 };
 
@@ -53,23 +55,26 @@ struct own {
 };
 
 struct net {
-    struct loop        loop;
-    struct arena       arena;
-    struct server     *server;
-    struct peer       *peers;
-    struct spring      spring;
-    struct socket_peer socket;
-    unsigned           heartbeat_ms;
-    struct conn       *held; /* what /later got */
-    struct conn_hold   hold;
-    int                cancelled, handled, guarded;
-    int                guard_holds; /* so many times the guard holds what comes, like /later */
-    bool               guard_tells; /* it adds a header */
-    unsigned           until_ms;    /* the guard gives every connection so long; 0: no end */
-    struct list        owns;        /* all struct own that have not ended */
-    int                begun, ended;
-    bool               closed;
-    const char        *host; /* to listen on and to connect to; NULL: 127.0.0.1 */
+    struct loop             loop;
+    struct arena            arena;
+    struct server          *server;
+    struct peer            *peers;
+    struct spring           spring;
+    struct socket_peer      socket;
+    unsigned                heartbeat_ms;
+    struct conn            *held; /* what /later got */
+    struct conn_hold        hold;
+    int                     cancelled, handled, guarded;
+    int                     guard_holds; /* so many times the guard holds what comes, like /later */
+    bool                    guard_tells; /* it adds a header */
+    unsigned                until_ms;    /* the guard gives every connection so long; 0: no end */
+    struct list             owns;        /* all struct own that have not ended */
+    int                     begun, ended;
+    bool                    closed;
+    const char             *host; /* to listen on and to connect to; NULL: 127.0.0.1 */
+    /* set before net_up: it speaks TLS with these, and so do its peers */
+    const struct tls_files *tls;
+    struct certs           *certs;
 };
 extern struct net net;
 
@@ -96,7 +101,10 @@ void         net_rest(void); /* until there may be something to do, a millisecon
 
 struct peer *peer_open(void);
 struct peer *peer_ask(const char *text); /* opens, and says it */
+struct peer *peer_plain(void);           /* which speaks no TLS in any case */
 void         peer_send(struct peer *p, const char *bytes, size_t len);
+/* As much as goes now; negative: the line is dead. */
+ssize_t      peer_try(struct peer *p, const char *bytes, size_t len);
 void         peer_say(struct peer *p, const char *text);
 bool         peer_has(const struct peer *p, const char *text);
 size_t       peer_count(const struct peer *p, const char *text);

@@ -16,7 +16,7 @@ TEST(a_head_that_drips_is_cut_off_with_408)
     struct net_limits l = net_short();
     net_up(&l);
     struct peer *p = peer_ask("GET /hello HTTP/1.1\r\nX: ");
-    net_until((send(p->fd, "x", 1, MSG_DONTWAIT | MSG_NOSIGNAL), p->eof));
+    net_until((peer_try(p, "x", 1), p->eof));
     CHECK(peer_has(p, "HTTP/1.1 408 Request Timeout\r\n"));
     net_down();
 }
@@ -28,7 +28,7 @@ TEST(a_body_that_drips_is_cut_off_with_408)
     struct peer *p =
         peer_ask("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000000\r\n\r\n");
     uint64_t began = uv_hrtime();
-    net_until((send(p->fd, "x", 1, MSG_DONTWAIT | MSG_NOSIGNAL), p->eof));
+    net_until((peer_try(p, "x", 1), p->eof));
     CHECK(peer_has(p, "HTTP/1.1 408 Request Timeout\r\n") && peer_has(p, "\"request_timeout\""));
     CHECK(uv_hrtime() - began >= 100 * 1000000u); /* body_ms, not head_ms */
     net_down();
@@ -87,12 +87,11 @@ TEST(long_answers_of_slow_readers_share_one_budget)
     peer_say(p, HELLO);
     net_until(peer_has(p, "hi")); /* short ones are none of it */
     a->deaf = false;
-    net_until(a->got.len > 8u << 20);
-    CHECK(net.server->answers == 8u << 20);
+    net_until(a->got.len > 8u << 20 && net.server->answers == 8u << 20);
     peer_forget(p);
     peer_say(p, BIG);
-    net_until(p->got.len > 8u << 20);
-    CHECK(peer_has(p, "HTTP/1.1 200 ") && net.server->answers == 8u << 20);
+    net_until(p->got.len > 8u << 20 && net.server->answers == 8u << 20);
+    CHECK(peer_has(p, "HTTP/1.1 200 "));
     net_down();
     CHECK(net.cancelled == 0);
 }
@@ -290,7 +289,7 @@ TEST(connections_of_one_address_are_capped)
     CHECK(!conn_is_loopback(net_conn()));
     struct peer *c = peer_ask(HELLO);
     net_until(c->eof);
-    CHECK(peer_has(c, "HTTP/1.1 429 "));
+    CHECK(net.tls || peer_has(c, "HTTP/1.1 429 ")); /* a handshake is not done to say that */
     peer_close(a);
     peer_close(c);
     net_until(server_connections(net.server) == 1);
@@ -405,11 +404,11 @@ TEST(without_memory_a_connection_may_end_but_never_the_server)
         net.spring.end = true;
         buf_lit(&net.spring.text, "data");
         mem_fail_at(n);
-        send(p->fd, HELLO LATER, sizeof(HELLO LATER) - 1, 0);
+        peer_try(p, HELLO LATER, sizeof(HELLO LATER) - 1);
         for (int i = 0; i < 6; i++) uv_run(&net.loop.uv, UV_RUN_NOWAIT);
         if (net.held) conn_reply(net.held, 200, "text/plain", STR("late"));
         net.held = NULL;
-        send(p->fd, "GET /stream HTTP/1.1\r\nHost: a\r\n\r\n", 33, MSG_NOSIGNAL);
+        peer_try(p, "GET /stream HTTP/1.1\r\nHost: a\r\n\r\n", 33);
         for (int i = 0; i < 6; i++) uv_run(&net.loop.uv, UV_RUN_NOWAIT);
         mem_fail_at(-1);
         peer_close(p);

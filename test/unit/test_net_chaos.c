@@ -54,8 +54,8 @@ static void client_step(struct peer **slot)
     case 2: peer_half_close(p); return;
     case 3: p->deaf = !p->deaf; return;
     /* a torso */
-    case 4: send(p->fd, text, dice((unsigned)strlen(text)), MSG_DONTWAIT | MSG_NOSIGNAL); return;
-    default: send(p->fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL); return;
+    case 4: peer_try(p, text, dice((unsigned)strlen(text))); return;
+    default: peer_try(p, text, strlen(text)); return;
     }
 }
 

@@ -164,7 +164,7 @@ TEST(a_peer_that_floods_its_stream_with_input_is_not_read)
     struct peer *p = streaming();
     char         junk[10000];
     memset(junk, 'j', sizeof junk);
-    for (int i = 0; i < 2000 && send(p->fd, junk, sizeof junk, MSG_DONTWAIT) > 0; i++) net_turn();
+    for (int i = 0; i < 2000 && peer_try(p, junk, sizeof junk) > 0; i++) net_turn();
     CHECK(net_conn()->in.cap <= READ_MAX && !net_conn()->reading);
     tell("data");
     net_until(peer_has(p, "0004\r\ndata\r\n"));
@@ -322,7 +322,7 @@ TEST(without_memory_a_stream_ends_and_its_source_is_told_once)
         p->deaf = true;
         net.spring.endless = SIZE_MAX;
         net_until(server_connections(net.server) == 1);
-        send(p->fd, STREAM, sizeof STREAM - 1, 0);
+        peer_try(p, STREAM, sizeof STREAM - 1);
         mem_fail_at(n);
         for (int i = 0; i < 200; i++) uv_run(&net.loop.uv, UV_RUN_NOWAIT);
         mem_fail_at(-1);

@@ -342,7 +342,7 @@ TEST(without_memory_a_websocket_may_end_and_is_told_once)
             "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
             "\x81\x82\x20\x20\x20\x20HI\x01\x82\x20\x20\x20\x20HI\x80\x82\x20\x20\x20\x20HI\x89\x80"
             "\x20\x20\x20\x20";
-        send(p->fd, text, sizeof text - 1, MSG_NOSIGNAL);
+        peer_try(p, text, sizeof text - 1);
         for (int i = 0; i < 10; i++) uv_run(&net.loop.uv, UV_RUN_NOWAIT);
         mem_fail_at(-1);
         net_down();

@@ -66,7 +66,7 @@ export class Test extends Context {
   async check() {
     for (const tab of this.tabs) {
       if (tab.errors.length) throw new Error(`errors in the page: ${tab.errors.join('; ')}`);
-      const foreign = tab.requests.filter((u) => /^https?:/.test(u) && !/^http:\/\/(127\.0\.0\.1|localhost):/.test(u));
+      const foreign = tab.requests.filter((u) => /^https?:/.test(u) && !/^https?:\/\/(127\.0\.0\.1|localhost):/.test(u));
       if (foreign.length) throw new Error(`requests to others: ${foreign.join(', ')}`);
       if (!tab.page.isClosed() && !(await tab.noEmptyYou())) throw new Error('an empty "You" bubble');
     }
