@@ -16,7 +16,7 @@ extern char **environ;
 
 /* one more than fits: too long is told from long enough */
 static char kept[START_TOKEN_MAX + 2];
-static bool found;
+static bool found, made;
 
 void start_token_hide(void)
 {
@@ -50,7 +50,7 @@ static bool digest(struct str s, uint8_t out[32])
 
 bool start_token_good(void)
 {
-    return !found || is_token(str_c(kept));
+    return !found || made || is_token(str_c(kept));
 }
 
 enum err start_token_make(struct start_token *t, char text[START_TOKEN_MAX + 1])
@@ -65,7 +65,7 @@ enum err start_token_make(struct start_token *t, char text[START_TOKEN_MAX + 1])
         token = str_c(text);
     }
     if (!digest(token, t->sha256)) return ERR_NOMEM;
-    t->needed = true;
+    t->needed = made = true;
     OPENSSL_cleanse(kept, sizeof kept);
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* whoever may trace us may read our memory */
     return OK;

@@ -415,6 +415,17 @@ bool assembly_auth(const struct config *c, struct loop *l, struct arena *a, stru
     return false;
 }
 
+bool assembly_know(struct people *p, const struct auth_key *key, struct arena *a)
+{
+    struct str before = people_roles(p, key->principal), all = key->words;
+
+    if (before.ptr)
+        all = arena_printf(a, STR_FMT " " STR_FMT, STR_ARG(before), STR_ARG(key->words));
+    if (!all.ptr) return false;
+    people_know(p, key->principal, all);
+    return true;
+}
+
 static void no_matter(void *ctx)
 {
     (void)ctx;

@@ -12,6 +12,7 @@
 #include "model/provider.h"
 #include "model/upstream.h"
 #include "run/hub.h"
+#include "run/people.h"
 #include "tool/mcp/mcp.h"
 #include "tool/process/child.h"
 #include "tool/process/exec.h"
@@ -61,6 +62,8 @@ MUST_CHECK bool assembly_pages(struct assembly *k);
 /* Who may come in; the auth is the caller's, and `a` outlives it. */
 MUST_CHECK bool assembly_auth(const struct config *c, struct loop *l, struct arena *a,
                               struct auth **out, struct config_error *e);
+/* Who has a key has the roles of all their keys, also while they are away. False: no memory. */
+MUST_CHECK bool assembly_know(struct people *p, const struct auth_key *key, struct arena *a);
 /* The key that signs, if there is to be one; the keys are the caller's. */
 MUST_CHECK bool assembly_audit(const struct config *c, struct sign_keys *out,
                                struct config_error *e);

@@ -6,6 +6,8 @@
  * DRAIN_MS; whatever is left after that is found `started` at the next start and
  * becomes unknown. A second signal ends it at once.
  *
+ * SIGHUP reads the configuration and the certificate anew (reload.h).
+ *
  * Taking apart waits for the disk (store_close) and for processes, without the loop. Nothing that
  * was told depends on it, a crash at that moment would be as good; so at END_MS an alarm ends it,
  * wherever it is.
@@ -23,6 +25,7 @@
 #include "base/secret.h"
 #include "cli/assembly.h"
 #include "cli/cli.h"
+#include "cli/reload.h"
 #include "door/mcp/mcps.h"
 #include "http/certs.h"
 #include "node/link.h"
@@ -60,6 +63,7 @@ struct serve {
     struct app          app;
     struct server      *server;
     struct certs       *certs; /* NULL: no TLS */
+    struct reload       reload;
     struct mcps        *mcp;
     char                token[START_TOKEN_MAX + 1]; /* to be printed, once */
     uv_signal_t         term, intr, hup;
@@ -117,20 +121,13 @@ static bool only_keys(const struct auth_setup *a)
     return a->key_count && !a->jwt && !a->oidc.issuer.len;
 }
 
-/* Who has a key has the roles of all their keys, also while they are away. */
 static bool make_people(struct serve *s)
 {
     const struct auth_setup *a = &s->config.auth;
     if (!(s->people = people_new())) return false;
     if (only_keys(a)) people_whole(s->people);
-    for (size_t i = 0; i < a->key_count; i++) {
-        struct str before = people_roles(s->people, a->keys[i].principal);
-        struct str all = before.ptr ? arena_printf(&s->arena, STR_FMT " " STR_FMT, STR_ARG(before),
-                                                   STR_ARG(a->keys[i].words))
-                                    : a->keys[i].words;
-        if (!all.ptr) return false;
-        people_know(s->people, a->keys[i].principal, all);
-    }
+    for (size_t i = 0; i < a->key_count; i++)
+        if (!assembly_know(s->people, &a->keys[i], &s->arena)) return false;
     return true;
 }
 
@@ -418,14 +415,16 @@ static void on_signal(uv_signal_t *h, int signum)
     hub_drain(s->hub, on_drained, s);
 }
 
-/* A terminal that goes away, or an operator who expects the configuration to be read again: neither
- * is a reason to end. */
+/* An operator who changed the configuration or a certificate; or a terminal that went away, which is
+ * no reason to end either. */
 static void on_hangup(uv_signal_t *h, int signum)
 {
-    (void)h;
+    struct serve *s = h->data;
+
     (void)signum;
-    log_line(LOG_INFO, "serve.hangup", "note",
-             "SIGHUP does nothing; a changed configuration is read at the next start", NULL);
+    if (s->draining || !s->server) return;
+    if (s->certs) certs_read(s->certs);
+    reload_now(&s->reload);
 }
 
 static void watch_signals(struct serve *s)
@@ -434,7 +433,7 @@ static void watch_signals(struct serve *s)
     uv_signal_init(&s->loop.uv, &s->term);
     uv_signal_init(&s->loop.uv, &s->intr);
     uv_signal_init(&s->loop.uv, &s->hup);
-    s->term.data = s->intr.data = s;
+    s->term.data = s->intr.data = s->hup.data = s;
     uv_signal_start(&s->term, on_signal, SIGTERM);
     uv_signal_start(&s->intr, on_signal, SIGINT);
     uv_signal_start(&s->hup, on_hangup, SIGHUP);
@@ -551,6 +550,7 @@ static void take_apart(struct serve *s)
     metrics_done();
     loop_done(&s->loop);
     arena_done(&s->arena);
+    reload_done(&s->reload);
     config_done(&s->config);
 }
 
@@ -622,6 +622,11 @@ static int run(struct serve *s)
         return 1;
     }
     if (!make_notify(s)) return fail("cannot start", STR("out of memory"));
+    s->reload.first = &s->config;
+    s->reload.assembly = &s->assembly;
+    s->reload.hub = s->hub;
+    s->reload.app = &s->app;
+    s->reload.people = s->people;
     hub_recover(s->hub);
     announce(s);
     loop_run(&s->loop);
@@ -635,6 +640,7 @@ int cli_serve(int argc, char **argv)
     struct cli_line     line;
     if (!cli_read(argc, argv, "cls", 0, &line)) return 2;
     if (config_load_flags(&s.config, &line.flags, &s.problems)) return fail_noted(&s);
+    s.reload.flags = line.flags;
     log_level(s.config.log);
     log_waits(false);
     arena_init(&s.arena, 0);

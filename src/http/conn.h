@@ -214,6 +214,9 @@ MUST_CHECK enum err server_start(const struct server_setup *setup, struct str ho
 void               *server_app(const struct server *s);
 unsigned            server_port(const struct server *s); /* the real one, when 0 was asked for */
 unsigned server_connections(const struct server *s), server_streams(const struct server *s);
+/* From now on these hold, except `connections`: that is what there are descriptors for. A deadline
+ * is kept as exactly as those of the start asked for. */
+void     server_limits(struct server *s, const struct net_limits *l);
 /* Stops accepting; answers in flight go on and are their connection's last. Idle connections are
  * closed, WebSockets with 1012 once nothing was sent on them for a second. */
 void     server_drain(struct server *s);

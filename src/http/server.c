@@ -373,6 +373,14 @@ unsigned server_streams(const struct server *s)
     return s->streams;
 }
 
+void server_limits(struct server *s, const struct net_limits *l)
+{
+    unsigned connections = s->limits.connections;
+
+    s->limits = *l;
+    s->limits.connections = connections;
+}
+
 /* --- stopping ------------------------------------------------------------------------------- */
 
 static void on_handle_closed(uv_handle_t *h)

@@ -102,6 +102,11 @@ void hub_list(struct hub *h, struct store_list *l)
     store_list(h->setup.store, l);
 }
 
+void hub_change(struct hub *h, const struct hub_setup *s)
+{
+    h->setup = *s;
+}
+
 const struct hub_setup *hub_setup(const struct hub *h)
 {
     return &h->setup;

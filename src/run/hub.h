@@ -93,6 +93,8 @@ void hub_drain(struct hub *h, void (*done)(void *ctx), void *ctx);
 bool hub_draining(const struct hub *h);
 
 const struct hub_setup *hub_setup(const struct hub *h);
+/* The plain values of `s` hold for what begins from now on; what it borrows outlives the hub, too. */
+void                    hub_change(struct hub *h, const struct hub_setup *s);
 /* STR_NONE: default; NULL: unknown */
 const struct hub_page  *hub_page(const struct hub *h, struct str name);
 bool                    hub_page_allows(const struct hub_page *page, const struct tool *tool);

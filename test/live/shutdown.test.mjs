@@ -143,10 +143,10 @@ test('a message that waits for its turn is told that it will not come', async (t
     same(await within(server.gone, 'the end'), 0);
 });
 
-test('SIGHUP ends nothing, and says so', async (t) => {
+test('SIGHUP ends nothing: it reads the configuration anew, and says so', async (t) => {
     const server = await t.serve();
     server.child.kill('SIGHUP');
-    await until(() => server.log.some((l) => l.event === 'serve.hangup'), 'a word about it');
+    await until(() => server.log.some((l) => l.event === 'reload.done' && l.changed === 'nothing'), 'a word about it');
     same((await server.get('/healthz')).status, 200);
 });
 

@@ -328,7 +328,7 @@ struct net_limits net_short(void)
 {
     struct net_limits l;
     net_limits_default(&l);
-    l.head_ms = 60;
+    l.head_ms = secured() ? 300 : 60; /* a handshake takes turns of both sides */
     l.body_ms = 120;
     l.idle_ms = 80;
     l.write_ms = 100;

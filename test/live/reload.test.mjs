@@ -1,0 +1,103 @@
+// SIGHUP reads the configuration anew: what takes effect at once, what waits for the next start and is
+// named, what is refused; and no stream notices.
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { configured, same, check, skip, sound, test, until } from './lib.mjs';
+import { Live } from './ai.mjs';
+import { KEY, startUpstream } from './upstream.mjs';
+
+const key = (text, principal, roles = ['user']) => ({ sha256: createHash('sha256').update(text).digest('hex'), principal, roles });
+const ADA = 'pk_ada_0123456789', BOB = 'pk_bob_0123456789';
+
+// Writes the file and sends the signal; answers with what the log says about it.
+async function reload(server, config, text = JSON.stringify(configured(config))) {
+    if (!server.child) skip('it is for one process');
+    const before = server.log.length;
+    fs.writeFileSync(path.join(server.dir, 'parley.json'), text);
+    server.child.kill('SIGHUP');
+    const said = () => server.log.slice(before).filter((l) => l.event.startsWith('reload.'));
+    await until(() => said().some((l) => l.event === 'reload.done' || l.note?.includes('stays')), 'the reload');
+    await server.get('/healthz');          // a turn of the loop: everything is said
+    return said();
+}
+const named = (said, event, member) => said.find((l) => l.event === event)?.[member];
+
+test('a stream and a socket go on through a reload, and who comes next meets the new values', async (t) => {
+    const config = { demo: { token_ms: 30 } };
+    const server = await t.serve({ config });
+    const s = await server.say('Tell me a long story'), l = await Live.open(t, server);
+    await s.must('text_delta');
+    same((await server.get('/', { host: 'new.localhost' })).status, 421, 'a name nobody knows');
+    const said = await reload(server, { ...config, hosts: ['new.localhost'], limits: { per_principal: { runs: 3 } } });
+    same(named(said, 'reload.done', 'changed'), 'hosts, limits.per_principal');
+    same(named(said, 'reload.later', 'keys'), undefined);
+    same((await server.get('/', { host: 'new.localhost' })).status, 200);
+    await l.say('hello');
+    await l.close();
+    sound(await s.read());
+    same(named(await reload(server, config), 'reload.done', 'changed'), 'hosts, limits.per_principal', 'and back');
+    same((await server.get('/', { host: 'new.localhost' })).status, 421);
+    same(named(await reload(server, config), 'reload.done', 'changed'), 'nothing');
+});
+
+test('what was built at the start stays, and is named', async (t) => {
+    const server = await t.serve({ config: {} });
+    const tools = { weigh: { description: 'Weighs.', http: { url: 'https://scales.example/' } } };
+    const said = await reload(server, { tools, listen: '127.0.0.1:1', log: 'warn', system: 'Be kind.' });
+    same(named(said, 'reload.later', 'keys').split(', ').sort(), ['listen', 'tools']);
+    check(!(await server.get('/v1/tools')).text.includes('weigh'), 'the tools are those of the start');
+    sound(await server.turn('hello'));
+});
+
+test('a configuration that does not check is refused whole, and the one before goes on', async (t) => {
+    const server = await t.serve({ config: { hosts: ['old.localhost'] } });
+    for (const [text, why] of [['{ "hosts": [', /./], [JSON.stringify(configured({ hosts: ['new.localhost'], lisen: 'x' })), /listen/],
+        [JSON.stringify(configured({ hosts: ['new.localhost'], tools: { a: { description: 'd', exec: { command: ['/nope/a'] } } } })), /nope/]]) {
+        const said = await reload(server, undefined, text);
+        check(said.every((l) => l.event === 'reload.refused' && l.level === 'error') && why.test(said[0].why), JSON.stringify(said));
+    }
+    const open = await reload(server, { hosts: ['people.example'], auth: { keys: [key(ADA, 'ada')] } });
+    check(open[0].event === 'reload.refused' && /sign-in cannot be turned on/.test(open[0].why), JSON.stringify(open));
+    same((await server.get('/', { host: 'people.example' })).status, 421, 'nobody from elsewhere while nobody is asked who they are');
+    same([(await server.get('/', { host: 'old.localhost' })).status, (await server.get('/', { host: 'new.localhost' })).status], [200, 421]);
+});
+
+test('somebody is given a key without a restart; one that is taken away waits for it, and that is said', async (t) => {
+    const auth = (...keys) => ({ auth: { keys } });
+    const server = await t.serve({ config: auth(key(ADA, 'ada')) });
+    const as = async (token) => (await server.get('/v1/threads', { authorization: `Bearer ${token}` })).status;
+    same([await as(ADA), await as(BOB)], [200, 401]);
+    same(named(await reload(server, auth(key(ADA, 'ada'), key(BOB, 'bob'))), 'reload.done', 'changed'), 'auth.keys');
+    same([await as(ADA), await as(BOB)], [200, 200]);
+    const said = await reload(server, auth(key(BOB, 'bob')));
+    same([named(said, 'reload.later', 'keys'), await as(ADA)], ['auth.keys', 200]);
+    same(named(await reload(server, auth(key(ADA, 'ada'), key(BOB, 'bob', ['user', 'admin']))), 'reload.later', 'keys'), 'auth.keys', 'another role is another key');
+});
+
+test('a question keeps the rule by which it was asked; the next one has the new rule', async (t) => {
+    const auth = { keys: [key(ADA, 'ada', ['user', 'approver']), key(BOB, 'bob', ['approver'])] };
+    const server = Object.assign(await t.serve({ config: { auth } }), { token: ADA });
+    const ask = async () => (await server.turn('Send 50 dollars to Hanako')).payload.awaiting[0];
+    const needed = async (id) => (await server.get(`/v1/approvals/${id}`)).json.needed ?? 1;
+    const first = await ask();
+    const rules = [{ tool: 'process_payment', from: { role: 'approver', count: 2 } }];
+    same(named(await reload(server, { auth, approvals: { rules } }), 'reload.done', 'changed'), 'approvals.rules');
+    const second = await ask();
+    same([await needed(first), await needed(second)], [1, 2]);
+    same((await server.post(`/v1/approvals/${first}`, { confirmed: true })).json.status, 'approved');
+    await until(() => server.ledger().length === 1, 'the first payment');
+    same((await server.post(`/v1/approvals/${second}`, { confirmed: true })).json.status, 'pending', 'one of two');
+    same(server.ledger().length, 1);
+});
+
+test('a new prompt is said from the next request to the model on', async (t) => {
+    const up = await startUpstream(t), config = (system) => ({ system, demo: { tools: true }, model: up.model('openai', { retries: 0 }) });
+    const server = await t.serve({ config: config('You are the test.'), env: { TEST_MODEL_KEY: KEY } });
+    const prompt = async () => JSON.stringify((await up.requests()).at(-1).body.messages[0]);
+    await server.turn('hello');
+    check(/You are the test\./.test(await prompt()), await prompt());
+    same(named(await reload(server, config('You are another.')), 'reload.done', 'changed'), 'system');
+    await server.turn('hello');
+    check(/You are another\./.test(await prompt()), await prompt());
+});
