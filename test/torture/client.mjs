@@ -70,7 +70,7 @@ export class Deaf {
 // `early`: what is said in the packet of the handshake; `auth`: by a header, or by the first message.
 export class Socket extends Ws {
     constructor(world, who, at, { protocol, early = [], auth = 'header' } = {}) {
-        super(world.port);
+        super(world);
         const first = who && auth === 'message' ? [{ type: 'auth', token: keyOf(who) }] : [];
         this.ask(at, who && auth === 'header' ? { Authorization: `Bearer ${keyOf(who)}` } : {}, { protocols: protocol ? [protocol] : [], behind: [...first, ...early] });
     }
