@@ -290,6 +290,9 @@ struct pg_keywords {
     const char *keys[20], *values[20];
 };
 void pg_keywords(const char *conninfo, struct pg_keywords *out);
+/* libpq would print the server's notices ("terminating connection ...") among the lines of the log; what
+ * matters of them is an error, too. */
+void pg_quiet(PGconn *c);
 /* The first line of a message, without the password if it should be in it. */
 void pg_words(const char *conninfo, const char *message, char *out, size_t size);
 /* How every session is set up. */

@@ -177,6 +177,7 @@ void lane_connect(struct lane *l)
     l->state = LANE_CONNECTING;
     l->changed_ns = clock_mono_ns();
     l->conn = PQconnectStartParams(k.keys, k.values, 1);
+    if (l->conn) pg_quiet(l->conn);
     if (!l->conn || PQstatus(l->conn) == CONNECTION_BAD || !watch(l, UV_WRITABLE))
         lane_break(l, l->conn ? PQerrorMessage(l->conn) : "out of memory");
 }

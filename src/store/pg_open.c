@@ -31,6 +31,17 @@ enum err pg_refuse(struct str *why, struct str sentence, enum err e)
     return e;
 }
 
+static void pass_over(void *ctx, const PGresult *notice)
+{
+    (void)ctx;
+    (void)notice;
+}
+
+void pg_quiet(PGconn *c)
+{
+    PQsetNoticeReceiver(c, pass_over, NULL);
+}
+
 void pg_keywords(const char *conninfo, struct pg_keywords *out)
 {
     static const char *const pairs[] = {
@@ -310,6 +321,7 @@ enum err pg_reach(struct pg_place *at, struct str url, struct arena *a, PGconn *
     pg_keywords(at->conninfo, &k);
     c = PQconnectdbParams(k.keys, k.values, 1);
     if (!c) return pg_refuse(why, STR_NONE, ERR_NOMEM);
+    pg_quiet(c);
     note_place(at, c);
     PQsetErrorVerbosity(c, PQERRORS_TERSE); /* details have people's texts in them */
     if (PQstatus(c) != CONNECTION_OK) {
