@@ -28,6 +28,7 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     ok(waits.includes('Send 50 USD to Hanako?') && waits.includes('amount 50'), `what waits: ${waits}`);
     equal(await ada.$('.ask button').count(), 0, 'buttons of who asks');
     equal(await ada.$('.badge').count(), 0, 'nothing waits for her');
+    await ada.page.locator('.mark-wait').waitFor();        // the list of conversations, too
     equal(await ada.$('.mark-wait').allInnerTexts(), ['waits'], 'in the list');
     // A yes of hers is a message, and nothing else.
     await ada.send('yes');
