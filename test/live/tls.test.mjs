@@ -1,6 +1,7 @@
 // TLS by the server itself: every kind of door by https, clients that are slow, cut or no clients at
 // all, a certificate that is renewed under an open stream, and the commands that talk to such a
-// server. PARLEY_TLS=1 runs all other live tests by TLS.
+// server. PARLEY_TLS=1 gives every server of the live tests a certificate, for a look by hand: tests that say
+// http or bring other programs fail by that.
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import fs from 'node:fs';
