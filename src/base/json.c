@@ -14,7 +14,7 @@
 #include "base/scan.h"
 #include "base/utf8.h"
 
-struct token {
+struct quoted {
     struct str raw;
     bool       escaped;
 }; /* what stands between the quotes */
@@ -99,7 +99,7 @@ static size_t char_len(const char *p, const char *end)
 }
 
 /* `at` stands on the opening quote, and is left behind the closing one. */
-static bool take_string(struct json *r, struct token *t)
+static bool take_string(struct json *r, struct quoted *t)
 {
     const char *p = r->at + 1;
     size_t      n;
@@ -117,7 +117,7 @@ static bool take_string(struct json *r, struct token *t)
             return fail_at(r, p, "not UTF-8");
         }
     }
-    *t = (struct token){ str_n(r->at + 1, (size_t)(p - r->at - 1)), escaped };
+    *t = (struct quoted){ str_n(r->at + 1, (size_t)(p - r->at - 1)), escaped };
     r->at = p + 1;
     return true;
 }
@@ -158,7 +158,7 @@ static bool take_word(struct json *r, const char *word)
     return true;
 }
 
-static struct str decode(struct json *r, const struct token *t)
+static struct str decode(struct json *r, const struct quoted *t)
 {
     if (!t->escaped) return t->raw;
     char *p = r->scratch ? arena_alloc(r->scratch, t->raw.len) : NULL;
@@ -199,14 +199,14 @@ static bool more(struct json *r, char close, const char *why)
     return true;
 }
 
-static bool add_key(struct json *r, const struct token *t)
+static bool add_key(struct json *r, const struct quoted *t)
 {
     enum err e = jkeys_add(r, t->raw, t->escaped);
     if (e == ERR_NOMEM) return fail(r, e, "no memory for the keys");
     return e == OK || fail_at(r, t->raw.ptr - 1, "duplicate key");
 }
 
-static bool next_key(struct json *r, struct token *t)
+static bool next_key(struct json *r, struct quoted *t)
 {
     if (r->err) return false;
     if (!r->is_obj[r->depth]) return fail(r, ERR_TYPE, "not inside an object");
@@ -237,7 +237,7 @@ bool json_array(struct json *r)
 
 bool json_key(struct json *r, struct str *key)
 {
-    struct token t;
+    struct quoted t;
     if (!next_key(r, &t)) return false;
     struct str s = decode(r, &t);
     if (r->err) return false;
@@ -283,7 +283,7 @@ static bool expect(struct json *r, enum json_type type, const char *why)
 
 struct str json_string(struct json *r)
 {
-    struct token t;
+    struct quoted t;
     if (!expect(r, JSON_STRING, "expected a string") || !take_string(r, &t)) return STR_NONE;
     return decode(r, &t);
 }
@@ -323,9 +323,9 @@ void json_null(struct json *r)
 /* A scalar to its end, or into a container. */
 static void take_any(struct json *r)
 {
-    struct token t;
-    struct str   raw;
-    int          c = value_ahead(r);
+    struct quoted t;
+    struct str    raw;
+    int           c = value_ahead(r);
     if (c < 0) return;
     r->first[r->depth] = false;
     switch (c) {
@@ -341,8 +341,8 @@ static void take_any(struct json *r)
 
 void json_skip(struct json *r)
 {
-    struct token key;
-    int          depth = r->depth;
+    struct quoted key;
+    int           depth = r->depth;
     take_any(r);
     while (!r->err && r->depth > depth)
         if (r->is_obj[r->depth] ? next_key(r, &key) : json_item(r)) take_any(r);

@@ -54,7 +54,7 @@ struct bridge {
 enum trip { TRIP_MESSAGE, TRIP_NOTICES, TRIP_REOPEN, TRIP_RESUME };
 
 /* One exchange with the server. */
-struct call {
+struct errand {
     struct list        node;
     struct bridge     *b;
     struct curl_job    job;
@@ -71,7 +71,7 @@ struct call {
 };
 
 static void send_line(struct bridge *b, struct str line, bool again);
-static void start(struct call *c);
+static void start(struct errand *c);
 static void read_more(struct bridge *b);
 
 /* --- what the client sees ----------------------------------------------------------------- */
@@ -95,7 +95,7 @@ static void say(struct str message)
     fflush(stdout);
 }
 
-static void fail(struct call *c, const char *sentence)
+static void fail(struct errand *c, const char *sentence)
 {
     struct buf   b;
     struct jsonw w;
@@ -124,7 +124,7 @@ static void note_version(struct bridge *b, struct str message)
     arena_done(&a);
 }
 
-static bool is_answer(struct call *c, struct str message)
+static bool is_answer(struct errand *c, struct str message)
 {
     struct arena a;
     struct jv   *v;
@@ -138,7 +138,7 @@ static bool is_answer(struct call *c, struct str message)
     return ours;
 }
 
-static void take(struct call *c, struct str message)
+static void take(struct errand *c, struct str message)
 {
     if (c->cancelled) return;
     if (is_answer(c, message)) c->answered = true;
@@ -149,13 +149,13 @@ static void take(struct call *c, struct str message)
 static void on_event(struct sse_in *s, struct str name, struct str data)
 {
     (void)name;
-    if (data.len) take(LIST_ITEM(s, struct call, events), data);
+    if (data.len) take(LIST_ITEM(s, struct errand, events), data);
 }
 
 static size_t on_head(char *bytes, size_t size, size_t count, void *ctx)
 {
-    struct call *c = ctx;
-    struct str   line = str_n(bytes, size * count), name = STR("mcp-session-id:");
+    struct errand *c = ctx;
+    struct str     line = str_n(bytes, size * count), name = STR("mcp-session-id:");
     if (line.len > name.len && str_eq_nocase(str_cut(line, name.len), name))
         c->b->session = arena_dup(&c->b->arena, str_trim(str_from(line, name.len)));
     if (str_eq_nocase(str_cut(line, 31), STR("content-type: text/event-stream"))) c->streams = true;
@@ -164,8 +164,8 @@ static size_t on_head(char *bytes, size_t size, size_t count, void *ctx)
 
 static size_t on_bytes(char *bytes, size_t size, size_t count, void *ctx)
 {
-    struct call *c = ctx;
-    struct str   s = str_n(bytes, size * count);
+    struct errand *c = ctx;
+    struct str     s = str_n(bytes, size * count);
     if (!c->streams) buf_str(&c->body, s);
     else if (sse_in_feed(&c->events, s) != OK) return 0;
     return size * count;
@@ -173,7 +173,7 @@ static size_t on_bytes(char *bytes, size_t size, size_t count, void *ctx)
 
 /* --- ends ------------------------------------------------------------------------------------- */
 
-static void call_free(struct call *c)
+static void call_free(struct errand *c)
 {
     list_remove(&c->node);
     curl_easy_cleanup(c->job.easy);
@@ -187,7 +187,7 @@ static void call_free(struct call *c)
 static void maybe_over(struct bridge *b)
 {
     LIST_EACH (n, &b->calls)
-        if (LIST_ITEM(n, struct call, node)->trip != TRIP_NOTICES) return;
+        if (LIST_ITEM(n, struct errand, node)->trip != TRIP_NOTICES) return;
     if (b->ended) loop_stop(&b->loop);
 }
 
@@ -197,7 +197,7 @@ static void send_waiting(struct bridge *b)
     list_init(&now);
     list_take(&now, &b->waiting);
     LIST_EACH (n, &now) {
-        struct call *c = LIST_ITEM(n, struct call, node);
+        struct errand *c = LIST_ITEM(n, struct errand, node);
         list_remove(n);
         send_line(b, c->line, c->again);
         call_free(c);
@@ -206,13 +206,13 @@ static void send_waiting(struct bridge *b)
 
 /* Its session is over: it is opened again with the client's own words, and the message sent once
  * more. */
-static void reopen(struct call *c)
+static void reopen(struct errand *c)
 {
     struct bridge *b = c->b;
     b->session = STR_NONE;
     if (b->opened) {
         b->opened = false;
-        struct call *o = mem_alloc(sizeof *o);
+        struct errand *o = mem_alloc(sizeof *o);
         if (!o) return;
         o->b = b;
         o->trip = TRIP_REOPEN;
@@ -225,7 +225,7 @@ static void reopen(struct call *c)
 
 static void listen_in(struct bridge *b)
 {
-    struct call *c = b->listening || b->ended ? NULL : mem_alloc(sizeof *c);
+    struct errand *c = b->listening || b->ended ? NULL : mem_alloc(sizeof *c);
     if (!c) return;
     b->listening = true;
     c->b = b;
@@ -240,13 +240,13 @@ static void on_again(struct loop_timer *t)
     struct bridge *b = LIST_ITEM(t, struct bridge, again);
     if (b->opened) listen_in(b);
     LIST_EACH (n, &b->calls) {
-        struct call *c = LIST_ITEM(n, struct call, node);
+        struct errand *c = LIST_ITEM(n, struct errand, node);
         if (c->trip == TRIP_RESUME && !c->job.easy) start(c);
     }
 }
 
 /* The stream of a legacy call broke before its answer: it goes on from its last event. */
-static bool resumes(struct call *c)
+static bool resumes(struct errand *c)
 {
     if (c->answered || c->cancelled || c->rpc.modern || c->b->ended || !c->events.last_id.len ||
         c->tries >= TRIES_MAX)
@@ -269,7 +269,7 @@ static const char *sentence(long status)
     return "The server did not answer as an MCP server does.";
 }
 
-static void finish_message(struct call *c, CURLcode code, long status)
+static void finish_message(struct errand *c, CURLcode code, long status)
 {
     struct bridge *b = c->b;
     struct str     text = str_trim(buf_view(&c->body));
@@ -290,7 +290,7 @@ static void finish_message(struct call *c, CURLcode code, long status)
 
 static void on_done(struct curl_job *job, CURLcode code)
 {
-    struct call   *c = LIST_ITEM(job, struct call, job);
+    struct errand *c = LIST_ITEM(job, struct errand, job);
     struct bridge *b = c->b;
     long           status = 0;
     curl_easy_getinfo(job->easy, CURLINFO_RESPONSE_CODE, &status);
@@ -315,7 +315,7 @@ static void on_done(struct curl_job *job, CURLcode code)
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-static void header(struct call *c, const char *name, struct str value)
+static void header(struct errand *c, const char *name, struct str value)
 {
     struct str line = arena_printf(&c->arena, "%s: " STR_FMT, name, STR_ARG(value));
     if (line.ptr && value.len) c->headers = curl_slist_append(c->headers, line.ptr);
@@ -346,7 +346,7 @@ static struct str wrapped(struct arena *a, struct str s)
     return out;
 }
 
-static void modern_headers(struct call *c)
+static void modern_headers(struct errand *c)
 {
     const struct jv *p = c->rpc.params;
     struct str       name = jv_str_at(p, "name");
@@ -357,7 +357,7 @@ static void modern_headers(struct call *c)
     if (name.ptr) header(c, "Mcp-Name", wrapped(&c->arena, name));
 }
 
-static void legacy_headers(struct call *c)
+static void legacy_headers(struct errand *c)
 {
     struct bridge *b = c->b;
     bool           opens = c->trip == TRIP_REOPEN || str_is(c->rpc.method, "initialize");
@@ -366,7 +366,7 @@ static void legacy_headers(struct call *c)
     header(c, "MCP-Protocol-Version", b->version);
 }
 
-static void start(struct call *c)
+static void start(struct errand *c)
 {
     struct bridge *b = c->b;
     CURL          *h = trust_curl();
@@ -417,7 +417,7 @@ static bool is_cancelled(struct bridge *b, const struct mcprpc *m)
     const struct jv *id = jv_get(m->params, "requestId");
     if (m->kind != RPC_NOTICE || !str_is(m->method, "notifications/cancelled") || !id) return false;
     LIST_EACH (n, &b->calls) {
-        struct call *c = LIST_ITEM(n, struct call, node);
+        struct errand *c = LIST_ITEM(n, struct errand, node);
         if (!c->rpc.modern || !str_eq(c->rpc.id, id->raw) || !c->job.easy) continue;
         c->cancelled = true;
         curl_cancel(&c->job);
@@ -430,7 +430,7 @@ static void send_line(struct bridge *b, struct str line, bool again)
 {
     struct mcprpc_heads none = { 0 };
     struct mcprpc_fault why;
-    struct call        *c = mem_alloc(sizeof *c);
+    struct errand      *c = mem_alloc(sizeof *c);
     if (!c) return;
     c->b = b;
     c->again = again;
@@ -578,7 +578,7 @@ static struct str base_of(struct bridge *b, const struct cli_line *line)
 static void stop(struct bridge *b)
 {
     LIST_EACH (n, &b->calls) {
-        struct call *c = LIST_ITEM(n, struct call, node);
+        struct errand *c = LIST_ITEM(n, struct errand, node);
         c->cancelled = true;
         if (c->job.easy) curl_cancel(&c->job);
     }
@@ -587,8 +587,8 @@ static void stop(struct bridge *b)
 /* The server is told that nobody comes back; if it does not hear it, an hour tells it. */
 static void end_session(struct bridge *b)
 {
-    struct call c = { .b = b };
-    CURL       *h = b->session.len ? trust_curl() : NULL;
+    struct errand c = { .b = b };
+    CURL         *h = b->session.len ? trust_curl() : NULL;
     if (!h) return;
     arena_init(&c.arena, 0);
     header(&c, "Authorization", b->key);

@@ -224,11 +224,11 @@ static struct str node_host(struct serve *s)
 static enum err make_look(struct serve *s)
 {
     const struct config_look *from = &s->config.look;
-    struct look              *l = &s->app.look;
+    struct page_look         *l = &s->app.look;
     struct jsonw              w;
     struct buf                json;
 
-    *l = (struct look){ .name = from->name, .logo = from->logo, .logo_type = from->logo_type };
+    *l = (struct page_look){ .name = from->name, .logo = from->logo, .logo_type = from->logo_type };
     snprintf(l->colour, sizeof l->colour, "#%06x", from->has_accent ? from->accent : 0x1f5effu);
     buf_init(&json, 0);
     jsonw_init(&w, &json);

@@ -57,7 +57,7 @@ struct place {
     char shown[PATH_MAX_LEN];   /* as the person wrote it */
 };
 
-static void check_value(struct config_build *b, struct jv *v, const struct row *r,
+static void check_value(struct config_build *b, struct jv *v, const struct key_row *r,
                         const struct place *at);
 
 static const char *type_name(const struct jv *v)
@@ -165,9 +165,9 @@ static void join(char out[PATH_MAX_LEN], const char *parent, struct str name)
     out[at + n] = '\0';
 }
 
-static const struct row *child_row(const struct place *in, struct str key, struct place *out)
+static const struct key_row *child_row(const struct place *in, struct str key, struct place *out)
 {
-    const struct row *r = NULL;
+    const struct key_row *r = NULL;
 
     join(out->shown, in->shown, str_cut(key, utf8_cut(key, 60)));
     if (plain_name(key)) {
@@ -186,14 +186,14 @@ static void check_members(struct config_build *b, struct jv *obj, const struct p
     struct place at;
 
     for (struct jv *v = obj->child; v; v = v->next) {
-        const struct row *r = child_row(in, v->key, &at);
+        const struct key_row *r = child_row(in, v->key, &at);
         if (!r) unknown_key(b, v, in);
         else if (v->key.len == 0) cfg_bad(b, v, "a name in %s is empty; give it one", in->shown);
         else check_value(b, v, r, &at);
     }
 }
 
-static void check_items(struct config_build *b, struct jv *list, const struct row *r,
+static void check_items(struct config_build *b, struct jv *list, const struct key_row *r,
                         const struct place *at)
 {
     struct place item;
@@ -214,7 +214,7 @@ static void check_items(struct config_build *b, struct jv *list, const struct ro
     }
 }
 
-static void check_number(struct config_build *b, const struct jv *v, const struct row *r,
+static void check_number(struct config_build *b, const struct jv *v, const struct key_row *r,
                          const struct place *at)
 {
     double  d;
@@ -238,7 +238,7 @@ static void check_number(struct config_build *b, const struct jv *v, const struc
     cfg_keep_number(r, b->c, d);
 }
 
-static void check_word(struct config_build *b, const struct jv *v, const struct row *r,
+static void check_word(struct config_build *b, const struct jv *v, const struct key_row *r,
                        const struct place *at)
 {
     struct str       rest = str_c(r->words), word;
@@ -252,7 +252,7 @@ static void check_word(struct config_build *b, const struct jv *v, const struct 
             STR_ARG(str_cut(v->str, 60)), cfg_guess_text(b, &g));
 }
 
-static void check_text(struct config_build *b, const struct jv *v, const struct row *r,
+static void check_text(struct config_build *b, const struct jv *v, const struct key_row *r,
                        const struct place *at)
 {
     if (v->str.len && memchr(v->str.ptr, 0, v->str.len))
@@ -261,7 +261,7 @@ static void check_text(struct config_build *b, const struct jv *v, const struct 
     else if (r->keep == KEEP_STR) *(struct str *)(void *)((char *)b->c + r->at) = v->str;
 }
 
-static void check_value(struct config_build *b, struct jv *v, const struct row *r,
+static void check_value(struct config_build *b, struct jv *v, const struct key_row *r,
                         const struct place *at)
 {
     struct place like = { .pattern = "models.*" };

@@ -20,7 +20,7 @@
  * (milliseconds for seconds, an extra zero) is still caught. */
 #define MANY 10000000
 
-const struct row CFG_ROWS[] = {
+const struct key_row CFG_ROWS[] = {
     { "listen", K_TEXT, "127.0.0.1:8000",
       "Address and port of the server: \"HOST:PORT\" or \"[::1]:PORT\"; port 0 lets the system "
       "choose." },
@@ -552,11 +552,11 @@ size_t config_doc_count(void)
 struct config_doc config_doc_at(size_t i)
 {
     must(i < CFG_ROW_COUNT);
-    const struct row *r = &CFG_ROWS[i];
+    const struct key_row *r = &CFG_ROWS[i];
     return (struct config_doc){ r->path, cfg_kind_words(r->kind), r->otherwise, r->help };
 }
 
-const struct row *cfg_row(const char *path)
+const struct key_row *cfg_row(const char *path)
 {
     for (size_t i = 0; i < CFG_ROW_COUNT; i++)
         if (strcmp(CFG_ROWS[i].path, path) == 0) return &CFG_ROWS[i];

@@ -32,7 +32,7 @@ enum kind {
 /* How a simple value is kept in struct config. */
 enum keep { KEEP_NOT, KEEP_STR, KEEP_UNSIGNED, KEEP_SIZE, KEEP_I64, KEEP_MS, KEEP_S };
 
-struct row {
+struct key_row {
     const char *path;
     enum kind   kind;
     const char *otherwise; /* the value; in parentheses: words about it */
@@ -44,13 +44,13 @@ struct row {
     size_t      at;
 };
 
-extern const struct row CFG_ROWS[];
-extern const size_t     CFG_ROW_COUNT;
+extern const struct key_row CFG_ROWS[];
+extern const size_t         CFG_ROW_COUNT;
 
 /* The row of this path, as the table has it ("tools.*.timeout"); NULL: there is none. */
-const struct row *cfg_row(const char *path);
-const char       *cfg_kind_words(enum kind kind); /* "a number of seconds" */
+const struct key_row *cfg_row(const char *path);
+const char           *cfg_kind_words(enum kind kind); /* "a number of seconds" */
 /* A simple number, into its place in `c`. */
-void              cfg_keep_number(const struct row *r, struct config *c, double v);
+void                  cfg_keep_number(const struct key_row *r, struct config *c, double v);
 
 #endif

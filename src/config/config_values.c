@@ -3,7 +3,7 @@
 
 #include "config/config_rows.h"
 
-static bool has_number(const struct row *r)
+static bool has_number(const struct key_row *r)
 {
     return r->otherwise[0] >= '0' && r->otherwise[0] <= '9';
 }
@@ -16,7 +16,7 @@ static unsigned whole_seconds(double s)
     return n + ((double)n < s);
 }
 
-void cfg_keep_number(const struct row *r, struct config *c, double v)
+void cfg_keep_number(const struct key_row *r, struct config *c, double v)
 {
     char *at = (char *)c + r->at;
 
@@ -31,7 +31,7 @@ void cfg_keep_number(const struct row *r, struct config *c, double v)
     }
 }
 
-static double kept_number(const struct row *r, const struct config *c)
+static double kept_number(const struct key_row *r, const struct config *c)
 {
     const char *at = (const char *)c + r->at;
 
@@ -52,7 +52,7 @@ void cfg_defaults(struct config *c)
 {
     c->limits.ping_ms = NET_PING_MS; /* has no key */
     for (size_t i = 0; i < CFG_ROW_COUNT; i++) {
-        const struct row *r = &CFG_ROWS[i];
+        const struct key_row *r = &CFG_ROWS[i];
         if (r->keep == KEEP_STR && r->otherwise[0] && r->otherwise[0] != '(')
             *(struct str *)(void *)((char *)c + r->at) = str_c(r->otherwise);
         else if (r->keep != KEEP_NOT && has_number(r))
@@ -64,7 +64,7 @@ void cfg_changed(const struct config *c,
                  void (*each)(void *ctx, const char *path, double now, double otherwise), void *ctx)
 {
     for (size_t i = 0; i < CFG_ROW_COUNT; i++) {
-        const struct row *r = &CFG_ROWS[i];
+        const struct key_row *r = &CFG_ROWS[i];
         if (r->keep == KEEP_NOT || r->keep == KEEP_STR) continue;
         double now = kept_number(r, c), otherwise = strtod(r->otherwise, NULL);
         if (now != otherwise) each(ctx, r->path, now, otherwise);
@@ -73,8 +73,8 @@ void cfg_changed(const struct config *c,
 
 int64_t cfg_int(const char *path, const struct jv *v)
 {
-    int64_t           n;
-    const struct row *r = cfg_row(path);
+    int64_t               n;
+    const struct key_row *r = cfg_row(path);
 
     must(r);
     if (jv_int(v, &n) && (double)n >= r->min && (double)n <= r->max) return n;
@@ -83,8 +83,8 @@ int64_t cfg_int(const char *path, const struct jv *v)
 
 unsigned cfg_ms(const char *path, const struct jv *v)
 {
-    double            s;
-    const struct row *r = cfg_row(path);
+    double                s;
+    const struct key_row *r = cfg_row(path);
 
     must(r);
     if (!jv_f64(v, &s) || !(s >= r->min && s <= r->max)) s = strtod(r->otherwise, NULL);
@@ -93,8 +93,8 @@ unsigned cfg_ms(const char *path, const struct jv *v)
 
 unsigned cfg_s(const char *path, const struct jv *v, unsigned otherwise)
 {
-    double            s;
-    const struct row *r = cfg_row(path);
+    double                s;
+    const struct key_row *r = cfg_row(path);
 
     must(r);
     return jv_f64(v, &s) && s >= r->min && s <= r->max ? whole_seconds(s) : otherwise;

@@ -74,13 +74,14 @@ static bool put_file(struct jsonw *w, const struct jv *part)
     return true;
 }
 
-struct parts {
+struct content {
     struct buf   text, files;
     struct jsonw w;
     bool         any_file;
 };
 
-static bool add_part(struct parts *x, const struct jv *p, struct ai_request *q, struct refusal *why)
+static bool add_part(struct content *x, const struct jv *p, struct ai_request *q,
+                     struct refusal *why)
 {
     const struct jv *response = member(p, "functionResponse", "function_response"),
                     *text = jv_get(p, "text");
@@ -97,7 +98,8 @@ static bool add_part(struct parts *x, const struct jv *p, struct ai_request *q, 
     return true;
 }
 
-static bool end_parts(struct command *c, struct parts *x, struct ai_request *q, struct refusal *why)
+static bool end_parts(struct command *c, struct content *x, struct ai_request *q,
+                      struct refusal *why)
 {
     jw_end_arr(&x->w);
     q->text = arena_dup(&c->arena, buf_view(&x->text));
@@ -112,8 +114,8 @@ static bool end_parts(struct command *c, struct parts *x, struct ai_request *q, 
 static bool read_parts(struct command *c, const struct jv *list, struct ai_request *q,
                        struct refusal *why)
 {
-    struct parts x = { 0 };
-    bool         ok = true;
+    struct content x = { 0 };
+    bool           ok = true;
     buf_init(&x.text, MESSAGE_TEXT_MAX);
     buf_init(&x.files, 0);
     jsonw_init(&x.w, &x.files);

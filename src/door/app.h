@@ -18,7 +18,7 @@ struct strs {
 };
 
 /* How the page presents itself. The first part is given, the rest is made of it (web.c). */
-struct look {
+struct page_look {
     struct str  name, json; /* json: what the page is told */
     struct str  logo;
     const char *logo_type; /* NULL: the built-in one */
@@ -61,7 +61,7 @@ struct app {
     struct strs        hosts;     /* further Host names, lower case, without port */
     struct strs        origins;   /* allowed origins beside our own */
     struct strs        cors;      /* those that may read the answers, too */
-    struct look        look;
+    struct page_look   look;
     struct strs        embed;      /* those that may show us in their pages: read, and frame */
     struct str         links_key;  /* what links to questions are signed with; STR_NONE: none */
     struct str         public_url; /* what links to us begin with; STR_NONE: as a request says */
@@ -322,8 +322,8 @@ void                      web_logo(struct server *s, struct request *q);
 void                      web_told(struct server *s, struct request *q);
 void                      web_manifest(struct server *s, struct request *q);
 /* Before the first request. ERR_NOMEM. web_undress gives the memory back, also after that. */
-MUST_CHECK enum err       web_dress(struct look *l);
-void                      web_undress(struct look *l);
+MUST_CHECK enum err       web_dress(struct page_look *l);
+void                      web_undress(struct page_look *l);
 void                      web_nothing(struct server *s, struct request *q); /* 404 */
 extern const struct route app_routes[];                                     /* routes.c */
 bool                      guard_check(struct server *s, struct request *q); /* guard.c */

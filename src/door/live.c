@@ -394,7 +394,7 @@ static void ensure_joined(struct live *l, struct thread *t, uint64_t seq)
 
 /* --- messages up ------------------------------------------------------------------------------ */
 
-struct turn {
+struct live_turn {
     struct chat_turn chat;
     struct live     *live;
     struct str       answer_id, request_id;
@@ -411,8 +411,8 @@ static struct str keep_id(char buf[REQUEST_ID_MAX], struct str id)
 
 static void on_turn(struct chat_turn *chat, const struct chat_result *r)
 {
-    struct turn *t = LIST_ITEM(chat, struct turn, chat);
-    struct live *l = t->live;
+    struct live_turn *t = LIST_ITEM(chat, struct live_turn, chat);
+    struct live      *l = t->live;
     if (r->status >= 400) refuse_message(l, r->code, r->message, t->answer_id);
     else {
         ensure_joined(l, r->thread, r->seq);
@@ -455,7 +455,7 @@ static void up_message(struct live *l, const struct jv *m)
                        STR_NONE);
         return;
     }
-    struct turn *t = mem_alloc(sizeof *t);
+    struct live_turn *t = mem_alloc(sizeof *t);
     if (!t) {
         no_memory(l);
         return;

@@ -147,7 +147,7 @@ static uint64_t content_hash(struct str s)
     return h;
 }
 
-static void dress_page(struct look *l, struct str html)
+static void dress_page(struct page_look *l, struct str html)
 {
     struct buf *b = &l->page;
 
@@ -172,7 +172,7 @@ static void dress_page(struct look *l, struct str html)
     buf_str(b, html);
 }
 
-static void write_manifest(struct look *l)
+static void write_manifest(struct page_look *l)
 {
     struct jsonw w;
 
@@ -196,7 +196,7 @@ static void write_manifest(struct look *l)
     jw_end_obj(&w);
 }
 
-enum err web_dress(struct look *l)
+enum err web_dress(struct page_look *l)
 {
     const struct web_file *f = find(STR("/index.html"));
 
@@ -212,7 +212,7 @@ enum err web_dress(struct look *l)
     return OK;
 }
 
-void web_undress(struct look *l)
+void web_undress(struct page_look *l)
 {
     buf_done(&l->page);
     buf_done(&l->packed);
@@ -221,8 +221,8 @@ void web_undress(struct look *l)
 
 void web_page(struct server *s, struct request *q)
 {
-    const struct look *l = &app_of(s)->look;
-    bool               packed = l->packed.len && request_takes(q, STR("gzip"));
+    const struct page_look *l = &app_of(s)->look;
+    bool                    packed = l->packed.len && request_takes(q, STR("gzip"));
 
     send_policy(q, POLICY, " 'none'");
     conn_header(q->conn, "Cache-Control", STR("no-cache"));
@@ -239,8 +239,8 @@ void web_page(struct server *s, struct request *q)
 
 void web_logo(struct server *s, struct request *q)
 {
-    const struct look     *l = &app_of(s)->look;
-    const struct web_file *f = find(STR("/logo.svg"));
+    const struct page_look *l = &app_of(s)->look;
+    const struct web_file  *f = find(STR("/logo.svg"));
 
     if (!l->logo_type && f) {
         send_file(q, f);

@@ -31,7 +31,7 @@ struct demo {
     unsigned     token_ms;
 };
 
-struct piece {
+struct script_piece {
     struct str id, name, text;
     bool       is_call;
 };
@@ -41,16 +41,16 @@ struct model_run {
         struct loop_timer timer; /* token_ms > 0 */
         uv_idle_t         idle;  /* token_ms 0: once per turn, and the loop does not sleep */
     } pace; /* (a timer of 0 ms that rearms itself never lets libuv 1.44 leave its turn) */
-    struct model_sink *sink;
-    struct arena       arena;
-    unsigned           token_ms;
-    struct piece       parts[PARTS_MAX];
-    size_t             count;
-    size_t             at, offset; /* playing: which part, how much of it is told */
-    bool               opened;     /* the call at `at` is announced */
-    bool               fails, over;
-    int64_t            tokens_in, tokens_out;
-    size_t             step; /* length of the request, for ids */
+    struct model_sink  *sink;
+    struct arena        arena;
+    unsigned            token_ms;
+    struct script_piece parts[PARTS_MAX];
+    size_t              count;
+    size_t              at, offset; /* playing: which part, how much of it is told */
+    bool                opened;     /* the call at `at` is announced */
+    bool                fails, over;
+    int64_t             tokens_in, tokens_out;
+    size_t              step; /* length of the request, for ids */
 };
 
 /* --- what is said --------------------------------------------------------------- */
@@ -65,14 +65,15 @@ static bool offered(const struct model_request *q, const char *tool)
 static void add_text(struct model_run *r, struct str text)
 {
     if (!text.len || r->count == PARTS_MAX) return;
-    r->parts[r->count++] = (struct piece){ .text = arena_dup(&r->arena, text) };
+    r->parts[r->count++] = (struct script_piece){ .text = arena_dup(&r->arena, text) };
 }
 
 static void add_named_call(struct model_run *r, struct str tool, struct str input)
 {
     if (r->count == PARTS_MAX) return;
-    struct piece *p = &r->parts[r->count++];
-    *p = (struct piece){ .is_call = true, .name = tool, .text = arena_dup(&r->arena, input) };
+    struct script_piece *p = &r->parts[r->count++];
+    *p =
+        (struct script_piece){ .is_call = true, .name = tool, .text = arena_dup(&r->arena, input) };
     p->id = arena_printf(&r->arena, "demo-%zu-%zu", r->step, r->count);
 }
 
@@ -399,7 +400,7 @@ static void next_part(struct model_run *r)
     r->opened = false;
 }
 
-static void play_text(struct model_run *r, const struct piece *p)
+static void play_text(struct model_run *r, const struct script_piece *p)
 {
     struct str rest = str_from(p->text, r->offset), word = str_cut(rest, word_len(rest));
     r->offset += word.len;
@@ -407,7 +408,7 @@ static void play_text(struct model_run *r, const struct piece *p)
     r->sink->text(r->sink, word);
 }
 
-static void play_call(struct model_run *r, const struct piece *p)
+static void play_call(struct model_run *r, const struct script_piece *p)
 {
     if (!r->opened) {
         r->opened = true;
@@ -434,7 +435,7 @@ static void play(struct model_run *r, int pieces)
             finish(r);
             return;
         }
-        const struct piece *p = &r->parts[r->at];
+        const struct script_piece *p = &r->parts[r->at];
         if (p->is_call) play_call(r, p);
         else play_text(r, p);
     }

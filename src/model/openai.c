@@ -416,7 +416,7 @@ static bool is_another(const struct block *part, struct str id)
 }
 
 /* One entry of `tool_calls`. */
-struct piece {
+struct call_piece {
     struct str id, name, arguments;
     int64_t    index;
     bool       has_index;
@@ -424,7 +424,7 @@ struct piece {
 
 /* Without an id: a piece that brings a name and arguments after a call that is complete is another
  * call. */
-static bool begins_anew(const struct block *part, const struct piece *x)
+static bool begins_anew(const struct block *part, const struct call_piece *x)
 {
     if (x->id.len || !x->name.len || !part->name.len) return false;
     if (!x->has_index && !str_eq(buf_view(&part->name), x->name)) return true;
@@ -433,7 +433,7 @@ static bool begins_anew(const struct block *part, const struct piece *x)
 
 /* Which open call does this piece belong to? NULL: none. Servers differ: Ollama numbers all calls
  * 0, Mistral none, Qwen repeats an empty id. The id decides where there is one. */
-static struct block *call_of(struct decoder *d, const struct piece *x)
+static struct block *call_of(struct decoder *d, const struct call_piece *x)
 {
     int64_t       key = x->has_index ? x->index : d->u.openai.last_key;
     struct block *part = key < 0 ? NULL : blocks_find(&d->blocks, key);
@@ -454,7 +454,7 @@ static bool was_seen(struct decoder *d, struct str id)
     return false;
 }
 
-static struct block *new_call(struct decoder *d, const struct piece *x)
+static struct block *new_call(struct decoder *d, const struct call_piece *x)
 {
     int64_t  key = x->has_index ? x->index : d->u.openai.any_call ? d->u.openai.last_key + 1 : 0;
     uint64_t hash = str_hash(x->id);
@@ -464,7 +464,7 @@ static struct block *new_call(struct decoder *d, const struct piece *x)
     return blocks_open(&d->blocks, BLOCK_CALL, key);
 }
 
-static void tell_piece(struct decoder *d, const struct piece *x)
+static void tell_piece(struct decoder *d, const struct call_piece *x)
 {
     struct block *part = call_of(d, x);
     if (!part && (x->id.len ? was_seen(d, x->id) : !x->name.len)) {
@@ -484,7 +484,7 @@ static void tell_call(struct decoder *d, const struct jv *call)
 {
     const struct jv *function = jv_get(call, "function"),
                     *arguments = jv_get(function, "arguments");
-    struct piece x = { .id = jv_str_at(call, "id"), .name = jv_str_at(function, "name") };
+    struct call_piece x = { .id = jv_str_at(call, "id"), .name = jv_str_at(function, "name") };
     x.has_index = jv_int(jv_get(call, "index"), &x.index) && x.index >= 0;
     if (jv_is(arguments, JSON_STRING)) x.arguments = arguments->str;
     else if (arguments && arguments->type != JSON_NULL)

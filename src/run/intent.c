@@ -1,6 +1,6 @@
 /* intent.c -- the sentence said before a tool starts.
  *
- * Three built-in rules (seed 000) find what the call is about in its prompt,
+ * Three built-in rules find what the call is about in its prompt,
  * which may be the person's whole sentence or only the subject of it:
  *
  *     generate_artifact   the thing to build:  verb, "me", article, NOUN WORDS
@@ -19,8 +19,8 @@
 
 /* bytes of a prompt that are looked at: more cannot matter to one line */
 #define PROMPT_MAX  2000
-#define SUBJECT_MAX 40 /* characters, as in seed 000 */
-#define TOPIC_MAX   50 /* characters, as in seed 000 */
+#define SUBJECT_MAX 40 /* characters: the sentence stays one line */
+#define TOPIC_MAX   50 /* characters: the sentence stays one line */
 #define VALUE_MAX   80 /* characters of one argument in a template; a longer one is shown by */
 #define VALUE_HEAD  50 /* its beginning */
 #define VALUE_TAIL  25 /* and its end */

@@ -2,7 +2,7 @@
  * risky one; made by code from the call's name and arguments, never by the model.
  *
  * The tool's own template; else the built-in rules for generate_artifact,
- * generate_image and browser.search (seed 000); else "I'll help you with that...".
+ * generate_image and browser.search; else "I'll help you with that...".
  * Templates: "I'll send {amount} {currency} to {recipient}..." -- {name} is a member of
  * the arguments (also {a.b}); absent: "?"; {{ is a brace. Numbers stand as they are written, digit
  * by digit. A text of at most 40 letters, digits, blanks and signs inside words stands as it is;

@@ -58,7 +58,7 @@
 
 #define STACK_SIZE (256 * 1024)
 
-struct lane { /* one worker thread and its queue */
+struct worker { /* one worker thread and its queue */
     uv_thread_t thread;
     uv_cond_t   wake;
     /* the loop thread's: not handed over yet */
@@ -76,7 +76,7 @@ struct state {        /* what the writer knows of its disk */
 struct sqlite {
     struct store   base;
     struct db_file file;
-    struct lane    writer, reader, finder;
+    struct worker  writer, reader, finder;
 
     uv_mutex_t       lock; /* guards the queues and what follows, up to `closing` */
     struct list      answers;
@@ -100,7 +100,7 @@ struct sqlite {
 
 /* --- queues ---------------------------------------------------------------------- */
 
-static void hand_over(struct sqlite *s, struct lane *to)
+static void hand_over(struct sqlite *s, struct worker *to)
 {
     if (list_empty(&to->gathered)) return;
     uv_mutex_lock(&s->lock);
@@ -120,7 +120,7 @@ static void hand_over_all(struct loop_dirty *d)
     hand_over(s, &s->finder);
 }
 
-static void gather(struct sqlite *s, struct lane *to, struct store_job *job)
+static void gather(struct sqlite *s, struct worker *to, struct store_job *job)
 {
     list_add(&to->gathered, &job->node);
     if (++to->gathered_count == GATHER_MAX) hand_over(s, to);
@@ -139,7 +139,7 @@ static void answer(struct sqlite *s, struct list *jobs)
 
 /* Waits for work and takes at most `max`. Nothing taken: `timeout_ns` is over
  * (0: never). False: closing, and the queue is empty or its time is up. */
-static bool take(struct sqlite *s, struct lane *lane, size_t max, uint64_t timeout_ns,
+static bool take(struct sqlite *s, struct worker *lane, size_t max, uint64_t timeout_ns,
                  struct list *out)
 {
     bool go_on;
@@ -574,7 +574,7 @@ writer:
     return ERR_NOMEM;
 }
 
-static void lane_init(struct lane *l)
+static void lane_init(struct worker *l)
 {
     list_init(&l->gathered);
     list_init(&l->queue);

@@ -112,10 +112,10 @@ struct tool {
     struct str               source; /* "demo", "built in", "exec", "http", "mcp:NAME", "client" */
     /* what runs it, as canonical JSON: part of the digest; secrets by reference */
     struct str               runner;
-    /* seed 000's status_update when it starts; STR_NONE: "Running NAME..." */
+    /* toolcalls' status_update when it starts; STR_NONE: "Running NAME..." */
     struct str               status;
     enum reply_tool          reply; /* fills the payload: no card, no iteration (replytools.h) */
-    /* seed 000: its value {id,type,title,content} is told as artifact_complete */
+    /* toolcalls: its value {id,type,title,content} is told as artifact_complete */
     bool                     makes_artifact;
     bool                     hidden; /* not offered to models: reached by a suggested action only */
     /* organisations' approvals (docs/approvals.md), as configured; NULL, empty: not */

@@ -44,7 +44,7 @@ struct http {
     bool               closing;
 };
 
-struct exchange {
+struct mcp_exchange {
     struct list         node;
     struct mcp         *m;
     struct http        *link;
@@ -69,15 +69,15 @@ struct exchange {
     struct loop_timer   wait;
 };
 
-static bool begin(struct exchange *x);
-static void lose(struct exchange *x, const char *why, bool unsent);
+static bool begin(struct mcp_exchange *x);
+static void lose(struct mcp_exchange *x, const char *why, bool unsent);
 static void on_done(struct curl_job *j, CURLcode code);
 
 /* --- exchanges -------------------------------------------------------------------------------- */
 
 static void on_event(struct sse_in *e, struct str name, struct str data)
 {
-    struct exchange *x = LIST_ITEM(e, struct exchange, events);
+    struct mcp_exchange *x = LIST_ITEM(e, struct mcp_exchange, events);
     if (x->unwanted || data.len == 0) return;
     x->heard = true;
     mcp_receive(x->m, data, x->q);
@@ -85,14 +85,14 @@ static void on_event(struct sse_in *e, struct str name, struct str data)
 
 static void on_wait(struct loop_timer *t)
 {
-    struct exchange *x = LIST_ITEM(t, struct exchange, wait);
+    struct mcp_exchange *x = LIST_ITEM(t, struct mcp_exchange, wait);
     if (!begin(x)) lose(x, "there is not enough memory", false);
 }
 
-static struct exchange *exchange_new(struct mcp *m, enum kind kind)
+static struct mcp_exchange *exchange_new(struct mcp *m, enum kind kind)
 {
-    struct http     *h = m->link;
-    struct exchange *x = mem_alloc(sizeof *x);
+    struct http         *h = m->link;
+    struct mcp_exchange *x = mem_alloc(sizeof *x);
     if (!x) return NULL;
     x->m = m;
     x->link = h;
@@ -109,8 +109,8 @@ static struct exchange *exchange_new(struct mcp *m, enum kind kind)
 
 static void wait_closed(struct loop_timer *t)
 {
-    struct exchange *x = LIST_ITEM(t, struct exchange, wait);
-    struct http     *h = x->link;
+    struct mcp_exchange *x = LIST_ITEM(t, struct mcp_exchange, wait);
+    struct http         *h = x->link;
 
     list_remove(&x->node);
     if (x->answer) h->answers--;
@@ -126,7 +126,7 @@ static void wait_closed(struct loop_timer *t)
     }
 }
 
-static void exchange_free(struct exchange *x)
+static void exchange_free(struct mcp_exchange *x)
 {
     if (x->q) x->q->exchange = NULL;
     x->q = NULL;
@@ -135,7 +135,7 @@ static void exchange_free(struct exchange *x)
 }
 
 /* What it says is not wanted any more. */
-static void exchange_drop(struct exchange *x)
+static void exchange_drop(struct mcp_exchange *x)
 {
     if (x->q) x->q->exchange = NULL;
     x->q = NULL;
@@ -148,7 +148,7 @@ static void exchange_drop(struct exchange *x)
 
 /* --- headers ---------------------------------------------------------------------------------- */
 
-static void add_header(struct exchange *x, const char *name, const char *value)
+static void add_header(struct mcp_exchange *x, const char *name, const char *value)
 {
     struct buf         line;
     struct curl_slist *next = NULL;
@@ -162,7 +162,7 @@ static void add_header(struct exchange *x, const char *name, const char *value)
     buf_done(&line);
 }
 
-static void add_bearer(struct exchange *x)
+static void add_bearer(struct mcp_exchange *x)
 {
     struct buf value;
     buf_init(&value, 0);
@@ -175,7 +175,7 @@ static void add_bearer(struct exchange *x)
     buf_done(&value);
 }
 
-static void make_headers(struct exchange *x)
+static void make_headers(struct mcp_exchange *x)
 {
     struct mcp *m = x->m;
 
@@ -214,8 +214,8 @@ static bool visible(struct str s)
 
 static size_t on_header(char *p, size_t size, size_t n, void *ctx)
 {
-    struct exchange *x = ctx;
-    struct str       value;
+    struct mcp_exchange *x = ctx;
+    struct str           value;
 
     if (x->unwanted) return n;
     if (x->initialize && is_header(str_n(p, n), "Mcp-Session-Id", &value) && visible(value)) {
@@ -231,7 +231,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
 
 /* --- bytes ------------------------------------------------------------------------------------ */
 
-static void look_at_head(struct exchange *x)
+static void look_at_head(struct mcp_exchange *x)
 {
     char *type = NULL;
     x->head_seen = true;
@@ -242,8 +242,8 @@ static void look_at_head(struct exchange *x)
 
 static size_t on_body(char *p, size_t size, size_t n, void *ctx)
 {
-    struct exchange *x = ctx;
-    enum err         e;
+    struct mcp_exchange *x = ctx;
+    enum err             e;
 
     if (x->unwanted) return 0;
     if (!x->head_seen) look_at_head(x);
@@ -255,7 +255,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     return e == OK ? n : 0;
 }
 
-static int verb(CURL *e, struct exchange *x)
+static int verb(CURL *e, struct mcp_exchange *x)
 {
     if (x->kind == POST) {
         curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)x->message.len);
@@ -266,7 +266,7 @@ static int verb(CURL *e, struct exchange *x)
 }
 
 /* Opening and listing may be repeated; whatever else is posted acts, or lets the server act. */
-static bool at_the_door(const struct exchange *x)
+static bool at_the_door(const struct mcp_exchange *x)
 {
     static const char *const all[] = { "initialize", "server/discover", "tools/list", NULL };
     for (int i = 0; x->q && all[i]; i++)
@@ -276,7 +276,7 @@ static bool at_the_door(const struct exchange *x)
 
 /* False: there is no memory, and nothing was sent. A request without one of its headers would be
  * another request. */
-static bool begin(struct exchange *x)
+static bool begin(struct mcp_exchange *x)
 {
     CURL *e = x->no_memory || x->message.err ? NULL : curl_easy_new(true);
 
@@ -313,7 +313,7 @@ static bool begin(struct exchange *x)
 /* As long as the server wants us to, within reason; longer when nothing comes of it, or when its
  * streams end as soon as they are there; and a little more, so that a thousand of us do not come
  * back at once. */
-static uint64_t rest_ms(struct exchange *x)
+static uint64_t rest_ms(struct mcp_exchange *x)
 {
     uint64_t wait = x->events.retry_ms >= 0 ? (uint64_t)x->events.retry_ms : RETRY_MS;
     unsigned times = x->quick > QUICK_MAX ? x->quick - QUICK_MAX : 0;
@@ -327,7 +327,7 @@ static uint64_t rest_ms(struct exchange *x)
     return wait + wait * random / (8 * 256u);
 }
 
-static bool resume(struct exchange *x)
+static bool resume(struct mcp_exchange *x)
 {
     if (x->modern || x->link->closing || x->unwanted) return false;
     if (x->kind == POST && (!x->q || !x->events.last_id.len)) return false;
@@ -347,14 +347,14 @@ static bool resume(struct exchange *x)
     return true;
 }
 
-static void lose(struct exchange *x, const char *why, bool unsent)
+static void lose(struct mcp_exchange *x, const char *why, bool unsent)
 {
     if (x->q) mcp_end_request(x->q, &(struct mcp_reply){ .lost = why, .unsent = unsent });
     exchange_free(x);
 }
 
 /* A JSON-RPC error in the body of an HTTP error, if there is one. */
-static void bad_status(struct exchange *x)
+static void bad_status(struct mcp_exchange *x)
 {
     struct mcp      *m = x->m;
     struct arena     a;
@@ -392,7 +392,7 @@ static void bad_status(struct exchange *x)
     exchange_free(x);
 }
 
-static void ended(struct exchange *x, CURLcode code)
+static void ended(struct mcp_exchange *x, CURLcode code)
 {
     if (!x->head_seen) look_at_head(x);
     if (x->is_events && code == CURLE_OK && sse_in_end(&x->events) != OK) code = CURLE_RECV_ERROR;
@@ -416,8 +416,8 @@ static void ended(struct exchange *x, CURLcode code)
 
 static void on_done(struct curl_job *j, CURLcode code)
 {
-    struct exchange *x = LIST_ITEM(j, struct exchange, job);
-    CURL            *easy = j->easy;
+    struct mcp_exchange *x = LIST_ITEM(j, struct mcp_exchange, job);
+    CURL                *easy = j->easy;
     x->running = false;
     ended(x, code); /* x may be gone after this */
     curl_easy_cleanup(easy);
@@ -432,15 +432,15 @@ static enum err http_open(struct mcp *m)
     if (h->had_session) mcp_calls_fresh(m);
     h->session[0] = 0;
     h->had_session = false;
-    LIST_EACH (n, &h->exchanges) exchange_drop(LIST_ITEM(n, struct exchange, node));
+    LIST_EACH (n, &h->exchanges) exchange_drop(LIST_ITEM(n, struct mcp_exchange, node));
     return OK;
 }
 
 static enum err http_send(struct mcp *m, struct mcp_request *q, struct str message,
                           struct curl_slist *extra)
 {
-    struct http     *h = m->link;
-    struct exchange *x = exchange_new(m, POST);
+    struct http         *h = m->link;
+    struct mcp_exchange *x = exchange_new(m, POST);
 
     if (!x) {
         curl_slist_free_all(extra);
@@ -473,7 +473,7 @@ static bool http_private(const struct mcp *m)
 
 static void http_release(struct mcp *m, struct mcp_request *q)
 {
-    struct exchange *x = q->exchange;
+    struct mcp_exchange *x = q->exchange;
     if (!x) return;
     x->q = NULL;
     q->exchange = NULL;
@@ -484,13 +484,13 @@ static void http_release(struct mcp *m, struct mcp_request *q)
 
 static bool http_sent(const struct mcp_request *q)
 {
-    const struct exchange *x = q->exchange;
+    const struct mcp_exchange *x = q->exchange;
     return !x || x->kind != POST || x->check.sent;
 }
 
 static void http_opened(struct mcp *m)
 {
-    struct exchange *x = exchange_new(m, GET);
+    struct mcp_exchange *x = exchange_new(m, GET);
     if (!x) return;
     make_headers(x);
     if (!begin(x)) exchange_free(x);
@@ -498,10 +498,10 @@ static void http_opened(struct mcp *m)
 
 static void http_close(struct mcp *m)
 {
-    struct http     *h = m->link;
-    struct exchange *x;
+    struct http         *h = m->link;
+    struct mcp_exchange *x;
 
-    LIST_EACH (n, &h->exchanges) exchange_drop(LIST_ITEM(n, struct exchange, node));
+    LIST_EACH (n, &h->exchanges) exchange_drop(LIST_ITEM(n, struct mcp_exchange, node));
     if (m->state == MCP_STOPPING && h->session[0] && (x = exchange_new(m, DELETE_SESSION))) {
         make_headers(x);
         if (!begin(x)) exchange_free(x);

@@ -10,7 +10,7 @@
 
 #define MIB (1024u * 1024u)
 
-struct reader {
+struct exec_reader {
     struct arena     *arena;
     struct exec_tool *x;
     struct buf       *why;
@@ -19,19 +19,19 @@ struct reader {
     size_t            envc, readc;
 };
 
-static enum err bad(struct reader *r, const char *sentence)
+static enum err bad(struct exec_reader *r, const char *sentence)
 {
     if (r->why->len == 0) buf_lit(r->why, sentence);
     return ERR_TYPE;
 }
 
-static const char *copy(struct reader *r, struct str s)
+static const char *copy(struct exec_reader *r, struct str s)
 {
     return memchr(s.ptr, 0, s.len) ? NULL : arena_dup(r->arena, s).ptr;
 }
 
 /* `path` as seen from `dir`. NULL: no memory. */
-static const char *seen_from(struct reader *r, const char *dir, struct str path)
+static const char *seen_from(struct exec_reader *r, const char *dir, struct str path)
 {
     return (path.len && path.ptr[0] == '/'
                 ? arena_dup(r->arena, path)
@@ -40,7 +40,7 @@ static const char *seen_from(struct reader *r, const char *dir, struct str path)
 }
 
 /* The same, absolute and real; NULL: not there. */
-static const char *resolve(struct reader *r, const char *dir, struct str path)
+static const char *resolve(struct exec_reader *r, const char *dir, struct str path)
 {
     char        real[PATH_MAX];
     const char *full = seen_from(r, dir, path);
@@ -49,14 +49,14 @@ static const char *resolve(struct reader *r, const char *dir, struct str path)
 }
 
 /* The server's own file that whoever may read `path` could read; NULL: none. */
-static const char *secret_in(struct reader *r, const char *path)
+static const char *secret_in(struct exec_reader *r, const char *path)
 {
     for (const char *const *s = r->host->secrets; s && *s; s++)
         if (covers(path, *s)) return *s;
     return NULL;
 }
 
-static enum err check_read(struct reader *r, const char *path, const char *member)
+static enum err check_read(struct exec_reader *r, const char *path, const char *member)
 {
     const char *secret = path ? secret_in(r, path) : NULL;
 
@@ -69,7 +69,7 @@ static enum err check_read(struct reader *r, const char *path, const char *membe
     return ERR_DENIED;
 }
 
-static enum err add_read(struct reader *r, const char *path, const char *member)
+static enum err add_read(struct exec_reader *r, const char *path, const char *member)
 {
     enum err e = check_read(r, path, member);
 
@@ -80,7 +80,7 @@ static enum err add_read(struct reader *r, const char *path, const char *member)
 }
 
 /* What is no more than convenient: left out when it is too much. */
-static void add_read_if(struct reader *r, struct str dir, const char *name)
+static void add_read_if(struct exec_reader *r, struct str dir, const char *name)
 {
     char       real[PATH_MAX];
     struct str path = arena_printf(r->arena, STR_FMT "%s", STR_ARG(dir), name);
@@ -95,7 +95,7 @@ static void add_read_if(struct reader *r, struct str dir, const char *name)
 
 /* /opt/python/bin/python3 is nothing without /opt/python/lib. `dir` ends in "/bin" or it is of no
  * interest: a directory of PATH can be anything, a whole home too. */
-static void add_prefix(struct reader *r, struct str dir)
+static void add_prefix(struct exec_reader *r, struct str dir)
 {
     static const char *const parts[] = { "/lib", "/lib64", "/libexec", "/pyvenv.cfg" };
     struct str               prefix;
@@ -108,7 +108,7 @@ static void add_prefix(struct reader *r, struct str dir)
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) add_read_if(r, prefix, parts[i]);
 }
 
-static void add_search_path(struct reader *r)
+static void add_search_path(struct exec_reader *r)
 {
     struct str rest, dir;
 
@@ -126,7 +126,7 @@ static struct str folder_of(const char *file)
 
 /* --- members -------------------------------------------------------------------------- */
 
-static enum err read_cwd(struct reader *r, const struct jv *v)
+static enum err read_cwd(struct exec_reader *r, const struct jv *v)
 {
     const char *base = r->base.ptr ? arena_dup(r->arena, r->base).ptr : ".";
     struct stat st;
@@ -144,7 +144,7 @@ static enum err read_cwd(struct reader *r, const struct jv *v)
 
 /* A file the command names is readable, its neighbours are not: they may be anybody's.
  * One that is not there yet may be the store before its first start. */
-static enum err read_argument_file(struct reader *r, struct str arg)
+static enum err read_argument_file(struct exec_reader *r, struct str arg)
 {
     const char *file = arg.len ? resolve(r, r->x->cwd, arg) : NULL;
     struct stat st;
@@ -154,7 +154,7 @@ static enum err read_argument_file(struct reader *r, struct str arg)
     return add_read(r, file, "command");
 }
 
-static enum err read_command(struct reader *r, const struct jv *v)
+static enum err read_command(struct exec_reader *r, const struct jv *v)
 {
     size_t     n = 0;
     struct str found;
@@ -182,7 +182,7 @@ static enum err read_command(struct reader *r, const struct jv *v)
     return read_argument_file(r, found);
 }
 
-static enum err add_env(struct reader *r, struct str name, struct str value)
+static enum err add_env(struct exec_reader *r, struct str name, struct str value)
 {
     struct str text = arena_printf(r->arena, STR_FMT "=" STR_FMT, STR_ARG(name), STR_ARG(value));
 
@@ -204,7 +204,7 @@ static bool is_of_the_call(struct str name)
     return str_starts(name, STR("PARLEY_CLAIM_"));
 }
 
-static enum err read_env(struct reader *r, const struct jv *v)
+static enum err read_env(struct exec_reader *r, const struct jv *v)
 {
     const char *path = getenv("PATH"), *lang = getenv("LANG");
     enum err    e;
@@ -228,7 +228,7 @@ static enum err read_env(struct reader *r, const struct jv *v)
     return OK;
 }
 
-static enum err read_paths(struct reader *r, const struct jv *v)
+static enum err read_paths(struct exec_reader *r, const struct jv *v)
 {
     enum err e;
 
@@ -244,7 +244,7 @@ static enum err read_paths(struct reader *r, const struct jv *v)
     return OK;
 }
 
-static enum err read_limits(struct reader *r, const struct jv *v)
+static enum err read_limits(struct exec_reader *r, const struct jv *v)
 {
     struct {
         const char *name;
@@ -279,7 +279,7 @@ static enum err read_limits(struct reader *r, const struct jv *v)
 }
 
 /* The system's own folders are readable by every tool: then the store cannot be there. */
-static enum err check_system(struct reader *r)
+static enum err check_system(struct exec_reader *r)
 {
     for (const char *const *p = sandbox_system(); *p; p++) {
         const char *secret = secret_in(r, *p);
@@ -292,7 +292,7 @@ static enum err check_system(struct reader *r)
     return OK;
 }
 
-static enum err read_sandbox(struct reader *r, const struct jv *v)
+static enum err read_sandbox(struct exec_reader *r, const struct jv *v)
 {
     struct buf lacks;
     enum err   e = OK;
@@ -315,7 +315,7 @@ static enum err read_sandbox(struct reader *r, const struct jv *v)
     return e;
 }
 
-static enum err read_members(struct reader *r, const struct jv *exec)
+static enum err read_members(struct exec_reader *r, const struct jv *exec)
 {
     static const char *const known[] = { "command", "cwd",     "env",    "network",
                                          "read",    "sandbox", "limits", NULL };
@@ -346,12 +346,12 @@ static enum err read_members(struct reader *r, const struct jv *exec)
 enum err exec_tool_read(struct registry *reg, struct tool *t, const struct jv *exec,
                         struct exec_host *h, struct str base, struct buf *why)
 {
-    struct reader r = { .arena = &reg->arena,
-                        .why = why,
-                        .base = base,
-                        .host = h,
-                        .x = arena_new(&reg->arena, struct exec_tool) };
-    enum err      e;
+    struct exec_reader r = { .arena = &reg->arena,
+                             .why = why,
+                             .base = base,
+                             .host = h,
+                             .x = arena_new(&reg->arena, struct exec_tool) };
+    enum err           e;
 
     if (!r.x) return ERR_NOMEM;
     if ((e = read_members(&r, exec)) != OK) return e;

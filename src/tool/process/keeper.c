@@ -35,7 +35,7 @@
 /* between two looks at what is used; the work directory every fifth time */
 #define METER_MS 200
 
-struct slot {
+struct kept {
     uint64_t              id;
     pid_t                 pid; /* 0: free */
     bool                  metered, over;
@@ -47,7 +47,7 @@ struct keeper {
     /* work directories are made here: one folder per keeper, in the one we were given */
     char                root[400];
     int                 root_fd; /* locked, and open in every init */
-    struct slot         slots[INITS_MAX];
+    struct kept         slots[INITS_MAX];
     unsigned            used;           /* slots below this one have been used */
     unsigned            metered, looks; /* children to look at, times looked */
     struct meter        meter;
@@ -106,7 +106,7 @@ static bool take_apart(struct keeper_order *o, char *packet, size_t len)
 
 /* --- starting ------------------------------------------------------------------------ */
 
-static struct slot *free_slot(void)
+static struct kept *free_slot(void)
 {
     for (unsigned i = 0; i < INITS_MAX; i++)
         if (!self.slots[i].pid) {
@@ -145,7 +145,7 @@ static pid_t fork_init(const struct keeper_order *o)
  * the other are so many uids apart; all of them are met before one comes again. */
 #define UID_STRIDE 61
 
-static uint32_t uid_of(const struct slot *s)
+static uint32_t uid_of(const struct kept *s)
 {
     uint32_t first = (uint32_t)getpid() % SANDBOX_UID_COUNT * UID_STRIDE;
     return SANDBOX_UID_FIRST + (first + (uint32_t)(s - self.slots)) % SANDBOX_UID_COUNT;
@@ -153,7 +153,7 @@ static uint32_t uid_of(const struct slot *s)
 
 static bool start(struct keeper_order *o)
 {
-    struct slot *s = free_slot();
+    struct kept *s = free_slot();
 
     if (!s) return false;
     o->own_uid = getuid();
@@ -247,7 +247,7 @@ static void reap(void)
 
 /* --- limits that are no rlimits ------------------------------------------------------------ */
 
-static enum child_over look_at(const struct slot *s, bool work)
+static enum child_over look_at(const struct kept *s, bool work)
 {
     if (s->limits.memory && meter_memory(&self.meter, s->pid, s->limits.memory) > s->limits.memory)
         return CHILD_OVER_MEMORY;
@@ -264,7 +264,7 @@ static void look(void)
 
     if (!meter_scan(&self.meter)) return;
     for (unsigned i = 0; i < self.used; i++) {
-        struct slot *s = &self.slots[i];
+        struct kept *s = &self.slots[i];
         if (!s->pid || !s->metered || s->over) continue;
         enum child_over over = look_at(s, work);
         if (over == CHILD_WITHIN) continue;
