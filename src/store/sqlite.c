@@ -1,20 +1,20 @@
 /* sqlite.c -- the store in one SQLite file: three threads, their queues, the answers.
  *
- *   loop thread                 writer thread                    reader thread
- *   store_append, store_edit ─▶ writer.queue ─▶ db_commit        store_read, store_list ─▶
- *   reader.queue
- *     (gathered for a turn)
- *                                   │ (batch, one sync)              ▶ db_read, db_list │
- *   deliver ◀── answers ◀───────────┴───────────────────────────────────────────────────┘
+ *   loop thread                                        writer thread
+ *   store_append, store_edit ─▶ gathered for a turn ─▶ queue ─▶ db_commit (a batch, one sync) ─┐
+ *                                                      reader thread                           │
+ *   store_read, store_list ─▶ gathered for a turn ───▶ queue ─▶ db_read, db_list ──────────────┤
+ *                                                                                              │
+ *   deliver ◀── answers ◀──────────────────────────────────────────────────────────────────────┘
  *
  * A request is in exactly one place: gathered, a queue, a worker's hands, `answers`, or
  * back with its caller. The queues and `answers` are all the threads share, and
  * `lock` guards them. Everything else belongs to the loop thread, or (each struct
  * db) to its worker.
  *
- * What a turn of the loop asks for is handed over at its end, in one go. The writer takes all
- * that is queued, commits it as one transaction and only
- * then gives it to `answers`; while it waits for the disk the next batch gathers.
+ * What a turn of the loop asks for is handed over at its end, in one go. The writer takes all that
+ * is queued, commits it as one transaction and only then gives it to `answers`; while it waits for
+ * the disk the next batch gathers.
  * Searches (lists with words to look for) go to a third thread, the finder: nobody's reading waits
  * for them. The readers' connections start a transaction per request, so they see every
  * commit that was answered before (WAL: readers and the writer do not wait for each other).

@@ -4,8 +4,8 @@
  *     ▲         ▲   │ elicitation/create (legacy): ask, then answer that request
  *     │         └───┘
  *     │  input_required (modern): finish with TOOL_ASKS; what the server gave us to carry, the
- *     answers
- *     └─ so far and the questions left are in `resume`, and the answer starts a new call with it
+ *     └─ answers so far and the questions left are in `resume`, and the answer starts a new call
+ *        with it
  *
  * What becomes of it is the table in docs/outcomes.md: failed only when the server said so or the
  * request certainly never left, done when it gave a result, and unknown otherwise. It is sent once;

@@ -6,8 +6,7 @@
  *
  *   POST ──▶ JSON ────────────────────────────────▶ receive, done
  *        ──▶ events ──▶ receive each … our response ─▶ done
- *               └── ends early, legacy, had an event id: wait `retry`, GET with Last-Event-ID, go
- *               on
+ *               └── ends early, legacy, had an event id: wait `retry`, GET with Last-Event-ID
  *   GET  ──▶ events … ends: wait, again            (405: the server does not offer it)
  */
 #include "base/clock.h"
