@@ -9,7 +9,8 @@
 //   repeat     what a replaced version of the conversation did is not done again without asking
 //   acked      what was acknowledged is there after a restart; what was removed is not
 //   foreign    nobody else's yes is in the log; a tool's question goes to the person whose call it is
-//   rest       every thread ends or waits for somebody, and can be read
+//   rest       every thread ends or waits for somebody, and can be read; what a model is asked at rest comes to something
+//   memory     at rest a server holds no more than what its limits say, and the same work again and again lets nothing grow
 //   and those of an organisation: judge_office.mjs
 import { execFile } from 'node:child_process';
 import path from 'node:path';
@@ -22,6 +23,9 @@ import { OWNERS, POLICY, descriptors, memory, orphans, patience, policyOf } from
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const REST_MS = 25000;              // a tool's timeout, a model's, and a slow machine
+const TRIES = 6;                       // of one step: three models on a page, each asked twice
+const WRITTEN = ['step', 'summary', 'ended'];
+const HELD = 256 * 1048576;              // at rest: the program, idle conversations, the sanitizer's quarantine; some 90 MiB as a rule
 const GROWTH = 10 * 1048576;            // each of the equal rounds moves 4 MB of words in and out several times
 const pause = (ms) => new Promise((yes) => setTimeout(yes, ms));
 
@@ -109,7 +113,7 @@ export class Judge {
     read(d) {
         if (d.check.join() !== 'ok') this.say('store', `the store is damaged: ${d.check.join('; ').slice(0, 300)}`, { key: '' });
         const threads = new Map(d.thread.map((t) => [t.id, { ...t, facts: [] }]));
-        for (const f of d.fact.sort((a, b) => a.seq - b.seq)) threads.get(f.thread)?.facts.push({ ...parse(f.body), kind: f.kind, seq: f.seq, at_ms: f.at_ms });
+        for (const f of d.fact.sort((a, b) => a.seq - b.seq)) threads.get(f.thread)?.facts.push({ ...parse(f.body), kind: f.kind, seq: f.seq, place: f.place, at_ms: f.at_ms });
         const calls = new Map();
         for (const t of threads.values()) if (!this.scene.damaged.has(`${t.owner}/${t.name}`)) this.thread(t, calls);
         for (const [id, c] of calls) this.calls.set(id, c);
@@ -117,6 +121,7 @@ export class Judge {
         office.grants(this, calls);
         office.tries(this);
         office.budget(this, threads.values());
+        this.inVain([...threads.values()]);
         this.questions(d.approval, threads);
         this.acks([...threads.values()]);
     }
@@ -263,10 +268,31 @@ export class Judge {
             await pause(300);
         } while (Date.now() < end);
         for (const b of busy) this.say('rest', `${b} still runs ${Math.round(REST_MS * patience() / 1000)} s after everybody left`, { who: b.split('/')[0], thread: b.slice(b.indexOf('/') + 1), key: 'running' });
-        const asked = this.world.model.requests, lines = this.world.lines;
+        const lines = this.world.lines;
+        this.calm = busy.length ? undefined : { from: this.world.model.log.length, at: Date.now() };
         await this.readable();
-        if (!busy.length && this.world.model.requests > asked + 3) this.say('rest', `the model is asked although nothing runs: ${this.world.model.requests - asked} requests`, { key: 'model' });
+        if (!busy.length) await this.held();
         if (this.world.lines > lines + 200) this.say('log', `${this.world.lines - lines} log lines at rest`, { key: 'rest' });
+    }
+    // What is needed for work is given back when there is none, by the sanitizer some time later.
+    async held(read = () => memory(this.world.child.pid), ms = REST_MS * patience()) {
+        const end = Date.now() + ms;
+        let rss = read();
+        for (; rss > HELD && this.world.up && Date.now() < end; rss = read()) await pause(500);
+        if (rss > HELD && this.world.up) this.say('memory', `the server holds ${Math.round(rss / 1048576)} MiB at rest`, { key: 'at rest' });
+    }
+    // A run that waited may go on by itself at any time (a browser's tool, a question that ran out), and then a well-behaved
+    // model's answer is written. What is asked and never written is tried for ever.
+    inVain(threads) {
+        const { calm, scene, world } = this, count = new Map();
+        this.calm = undefined;
+        if (!calm) return;
+        for (const { n } of world.model.log.slice(calm.from)) if (n >= 0) count.set(n, (count.get(n) ?? 0) + 1);
+        for (const [n, asked] of count) if (asked > TRIES) {
+            const those = threads.filter((t) => t.facts.some((f) => JSON.stringify(f).includes(`[op ${n}]`)));
+            const written = those.flatMap((t) => t.facts).filter((f) => WRITTEN.includes(f.kind) && f.at_ms >= calm.at - 1000).length;
+            if (asked > TRIES * (written + 1) && !those.some((t) => scene.damaged.has(`${t.owner}/${t.name}`))) this.say('rest', `the model is asked although nothing runs: ${asked} requests, and ${written} times something came of it`, { n, who: those[0]?.owner, thread: those[0]?.name, key: 'model' });
+        }
     }
     // Words of a removed thread are not told by the next one of its name.
     async forgotten(a) {

@@ -12,6 +12,7 @@ import { canonical } from './ledger.mjs';
 import { CHECK_TRIES, GRANT, concerns, deed, fits, levels } from './organisation.mjs';
 
 const SLACK_MS = 2500;           // between what is decided and what is written, on a slow machine
+const SERVER = 'parley';         // who makes the step that asks whether more may be used
 const LAG_MS = 1000;             // the server's clock is that of the turn of its loop
 const number = (v, otherwise) => (v === undefined ? otherwise : Number(v));
 
@@ -99,12 +100,24 @@ export function tries(judge) {
 
 // --- budgets ---------------------------------------------------------------------------------------------------
 
+// What must have been there before the model was asked for a step. A step that began below the limit is finished.
+const BEFORE = ['message', 'action', 'retry', 'resumed', 'step', 'finished'];
+
+// By the order in which things were committed, not by clocks: what stood in the store when the step's own run came to it counts.
 export function budget(judge, threads) {
-    const { world } = judge, hard = world.options.budget?.hard, spent = new Map();
+    const hard = judge.world.options.budget?.hard, steps = [];
     if (!hard) return;
-    for (const t of threads) for (const f of t.facts) if (f.kind === 'step') spent.set(t.owner, [...(spent.get(t.owner) ?? []), { at: f.at_ms, tokens: (f.input_tokens ?? 0) + (f.output_tokens ?? 0) }]);
-    for (const { who, at, n } of world.model.log) {
-        const used = (spent.get(who) ?? []).filter((s) => s.at < at - SLACK_MS).reduce((sum, s) => sum + s.tokens, 0);
-        if (used >= hard) judge.say('budget', `${who} had used ${used} of ${hard} tokens, and the model was asked again`, { n, who, key: '' });
+    for (const t of threads) {
+        const after = new Map(), runOf = new Map();
+        for (const f of t.facts.slice(t.facts.findLastIndex((x) => x.kind === 'forked') + 1)) {
+            const run = f.run ?? runOf.get(f.call);
+            for (const p of f.parts ?? []) runOf.set(p.call, run);
+            if (f.kind === 'step') steps.push({ who: t.owner, thread: t.name, place: f.place, after: after.get(run) ?? 0, tokens: (f.input_tokens ?? 0) + (f.output_tokens ?? 0), asked: f.provider !== SERVER });
+            if (run && BEFORE.includes(f.kind)) after.set(run, f.place);
+        }
+    }
+    for (const s of steps.filter((x) => x.asked)) {
+        const used = steps.filter((x) => x.who === s.who && x.place <= s.after).reduce((sum, x) => sum + x.tokens, 0);
+        if (used >= hard) judge.say('budget', `${s.who} had used ${used} of ${hard} tokens, and the model was asked again`, { who: s.who, thread: s.thread, key: '' });
     }
 }

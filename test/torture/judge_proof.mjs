@@ -20,7 +20,9 @@ class Tale {
         this.judge = new Judge(world, this.scene);
     }
     thread(owner = 'ada') { this.threads.push({ id: this.threads.length + 1, owner, name: `t${this.threads.length + 1}` }); this.add('message', { run: 'r', id: 'u' }, NOW); return this; }
-    add(kind, body, at_ms) { const thread = this.threads.length; this.facts.push({ thread, seq: this.facts.filter((f) => f.thread === thread).length + 1, kind, at_ms, body: JSON.stringify(body) }); }
+    add(kind, body, at_ms, thread = this.threads.length) { this.facts.push({ place: this.facts.length + 1, thread, seq: this.facts.filter((f) => f.thread === thread).length + 1, kind, at_ms, body: JSON.stringify(body) }); }
+    // A step of a hundred tokens that only says something.
+    say(thread = this.threads.length) { this.add('step', { run: 'r', parts: [], input_tokens: 60, output_tokens: 40 }, NOW + S, thread); return this; }
     // A call that is asked about at NOW.
     call(tool, text, asked = true) {
         const call = this.last = `call-${++this.calls}`;
@@ -82,8 +84,14 @@ const TALES = {
     'settled as the check said': [() => unknown(true, 'done'), []],
     'settled otherwise than the check said': [() => unknown(false, 'done'), ['check done']],
     'a check that is asked for ever': [() => { const t = unknown(true, 'done'); t.world.tools.checked.set(t.last, [true, ...Array(9).fill('unknown')]); return t; }, ['check tries']],
-    'beyond a budget': [() => { const t = new Tale({ budget: { hard: 150 } }).thread().call('note', args(), false).call('note', args(), false); t.world.model.log.push({ who: 'ada', at: NOW + 9 * S, n: 1 }); return t; }, ['budget']],
-    'below a budget': [() => { const t = new Tale({ budget: { hard: 250 } }).thread().call('note', args(), false).call('note', args(), false); t.world.model.log.push({ who: 'ada', at: NOW + 9 * S, n: 1 }); return t; }, []],
+    'beyond a budget': [() => spent(250, (t) => t.thread().say()), ['budget']],
+    'beyond a budget, in the same run': [() => spent(250, (t) => t.say()), ['budget']],
+    'below a budget': [() => spent(350, (t) => t.thread().say()), []],
+    'a step that began below its budget': [() => { const t = new Tale({ budget: { hard: 250 } }).thread().thread(); for (const of of [1, 1, 1, 2]) t.say(of); return t; }, []],
+    'the budget of somebody else': [() => spent(250, (t) => t.thread('bob').say()), []],
+    'a copy costs nothing': [() => { const t = new Tale({ budget: { hard: 250 } }).thread().say().say().thread(); t.say().say().add('forked', {}, NOW); t.add('message', { run: 'r', id: 'u' }, NOW); return t.say(); }, []],
+    'the model is asked at rest, and it comes to something': [() => asked(9, 2), []],
+    'the model is asked at rest for nothing': [() => asked(9, 0), ['rest model']],
 };
 // `by` changed what call-1 asks, to 49; the log has it as `text`.
 function edited(by, text) {
@@ -94,6 +102,17 @@ function edited(by, text) {
     t.add('proposed', { call: 'call-2', of: 'call-1', by, parts: [{ type: 'call', call: 'call-2', tool: 'refund', text, gate: 'ask', complete: true }] }, NOW);
     t.add('decided', { call: 'call-2', outcome: 'approved', by, via: 'rest' }, NOW);
     return t.ran(NOW);
+}
+// Three steps of ada's, then what comes after.
+const spent = (hard, then) => then(new Tale({ budget: { hard } }).thread().say().say().say());
+// At rest, `times` requests for a message of which so many steps came.
+function asked(times, steps) {
+    const t = new Tale().thread();
+    t.add('message', { run: 's', id: 'v', text: 'Please. [op 7]' }, NOW);
+    t.judge.calm = { from: 1, at: NOW };
+    t.world.model.log.push(...Array.from({ length: times + 1 }, () => ({ n: 7 })));
+    for (let i = 0; i < steps; i++) t.say();
+    return t;
 }
 function unknown(said, outcome) {
     const t = of('order', args({ item: 'a' })).yes('ada');
@@ -115,6 +134,13 @@ const LINK = (method, path) => (path.endsWith('/links') ? { status: 201, json: {
 const heard = (owner) => () => ({ status: 200, text: `id: 1\ndata: ${JSON.stringify({ approval: { owner, tool: 'note', input: {} } })}\n\n` });
 const told = (...calls) => (_, path) => (path === '/mcp' ? { status: 200, json: { result: { _meta: { 'parley/call': calls.length > 1 ? calls.shift() : calls[0] } } } } : OK());
 const CALL = { era: 'modern', can: 'none', tool: 'note', args: args(), answer: 'nothing', request: 1, end: 'leave' };
+// A server at rest that has so many MiB, whenever one looks.
+async function holds(...mib) {
+    const t = new Tale();
+    t.world.up = true;
+    await t.judge.held(() => (mib.length > 1 ? mib.shift() : mib[0]) * 1048576, mib.length > 1 ? Infinity : 0);
+    return t.found;
+}
 const ANSWERED = {
     'a link that is taken twice': [() => answered({ yes: true, uses: 2 }, office.link, LINK), ['link twice']],
     'a link that was changed': [() => answered({ yes: true, uses: 1, spoil: 'cut' }, office.link, LINK), ['link cut']],
@@ -124,6 +150,8 @@ const ANSWERED = {
     'a question of somebody else is heard': [() => answered({ ear: 'ada', after: '' }, office.hear, heard('bob')), ['foreign event']],
     'one\'s own question is heard': [() => answered({ ear: 'ada', after: '' }, office.hear, heard('ada')), []],
     'a named request that is two calls': [() => answered([CALL, CALL], mcp.mcp, told('x', 'x', 'y')), ['duplicate mcp']],
+    'memory that is given back': [() => holds(400, 90), []],
+    'memory that is held': [() => holds(400), ['memory at rest']],
     'a named request': [() => answered([CALL, CALL], mcp.mcp, told('x')), []],
 };
 

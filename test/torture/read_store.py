@@ -17,6 +17,8 @@ with tempfile.TemporaryDirectory() as folder:
     db.text_factory = lambda b: b.decode("utf-8", "replace")
     db.row_factory = sqlite3.Row
     out = {"check": [r[0] for r in db.execute("PRAGMA integrity_check")]}
-    for table in ("thread", "fact", "approval", "request"):
+    for table in ("thread", "approval", "request"):
         out[table] = [dict(r) for r in db.execute("SELECT * FROM " + table)]
+    # place: rows are numbered as they were committed, of all threads together.
+    out["fact"] = [dict(r) for r in db.execute("SELECT rowid AS place, * FROM fact")]
     json.dump(out, sys.stdout, default=bytes.hex)

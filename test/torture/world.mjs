@@ -20,8 +20,9 @@ const SILENCE_MS = Number(process.env.SILENCE_MS || 10000);      // no answer fr
 const STALL_MS = 3000;
 const START_MS = 60000, END_MS = 20000;
 const LINES_MAX = 600;                  // log lines in one second, beside what the operations of that second explain
-const RSS_MAX = 512 * 1048576;              // at any time, sanitizers included: they take more than twice of what the program has
+const RSS_MAX = 2048 * 1048576;              // at any time: how much is at work at once is the machine's matter, this is without end. At rest: judge.mjs
 export const ANSWERS = 16 * 1048576;          // limits.answers: long answers that wait for slow readers, all together
+const THREADS_BYTES = 16 * 1048576;          // limits.threads_bytes: what idle conversations may hold together
 export const TOOL_SECONDS = 4;
 
 export const OWNERS = ['ada', 'bob', 'cyd'];
@@ -69,7 +70,7 @@ export class World {
             approvals: { on_new_message: o.hold ? 'hold' : 'supersede', who: o.approver ? 'approver' : 'owner', expires: o.expires ?? 86400, ...(o.org && { rules: rules(o.org) }) },
             auth: { keys: this.keys() }, public_url: 'http://127.0.0.1', links: { key: 'text:0123456789abcdef0123456789abcdef' }, mcp: { wait: 1 },
             ...(o.budget && { budgets: [{ for: 'principal', tokens: o.budget }] }),
-            limits: { per_principal: { requests_per_minute: 0, runs: o.runs ?? 0 }, threads_in_memory: o.threads ?? 4, answers: ANSWERS, ...(o.allRuns && { runs: o.allRuns }) },
+            limits: { per_principal: { requests_per_minute: 0, runs: o.runs ?? 0 }, threads_in_memory: o.threads ?? 4, threads_bytes: THREADS_BYTES, answers: ANSWERS, ...(o.allRuns && { runs: o.allRuns }) },
             tools: {
                 pay: t('Pays.', { confirm: ABOVE_100, exec: exec('pay'), ask: 'Pay {amount} to {to}?', risk: 'high' }),
                 note: t('Notes.', { confirm: 'never', risk: 'low', exec: exec('note') }),
