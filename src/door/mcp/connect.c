@@ -7,7 +7,8 @@
  *
  * What must be remembered in between is in a cookie of this browser that scripts cannot read,
  * sealed, good for ten minutes and for this server's addresses alone. It says for whom it is: the
- * way back is taken only for the person who is signed in here and began it.
+ * way back is taken only for the person who is signed in here and began it, and once. What does not
+ * answer it leaves it as it is: another site may lead a browser here at any time.
  *
  * Then the questions that wait for it (MCP_CONNECT) are answered with yes: the person's own, and
  * only theirs. The yes is worth nothing by itself, the call looks for the token; so it does no harm
@@ -264,6 +265,7 @@ static void on_back(struct oauth_back *b, struct str to, const char *why)
 {
     struct way *k = LIST_ITEM(b, struct way, back);
 
+    if (b->spent && k->ask.conn) set_cookie(conn_request(k->ask.conn), k->server, STR(""), 0);
     if (!why) {
         k->to = login_path(to) ? arena_dup(&k->arena, to) : STR("/inbox");
         answer_questions(k);
@@ -298,7 +300,6 @@ void connect_back(struct server *s, struct request *q)
     struct way   *k = o ? way_new(s, q, o) : NULL;
 
     if (!k) return;
-    set_cookie(q, k->server, STR(""), 0); /* good for one way back */
     k->back = (struct oauth_back){ .principal = k->principal,
                                    .sealed = arena_dup(&k->arena, identify_cookie(q, COOKIE)),
                                    .state = arena_dup(&k->arena, request_query(q, "state")),

@@ -83,6 +83,9 @@ bool oauth_begin(struct oauth *o, struct oauth_begin *b);
 struct oauth_back { /* the caller's until done */
     struct str principal, sealed;
     struct str state, code, issuer, error; /* as the browser brought them; STR_NONE: it did not */
+    /* for done: it is the answer to what `sealed` began, which is good for one. Any site can lead a
+     * browser here with another. */
+    bool       spent;
     /* Once, perhaps at once. why NULL: connected, and saved. `to` is STR_NONE when it did not come
      * from us. */
     void (*done)(struct oauth_back *b, struct str to, const char *why);

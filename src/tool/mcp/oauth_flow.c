@@ -480,11 +480,23 @@ static const char *exchange(struct way_back *k)
     return NO_MEMORY;
 }
 
+/* A code goes out once. Authorization servers do not take it again either, but some take back what
+ * they gave for it the first time. */
+static bool first_time(struct oauth *o, struct str state)
+{
+    uint8_t digest[SHA256_LEN];
+    sha256_of(state, digest);
+    for (size_t i = 0; i < OAUTH_USED_MAX; i++)
+        if (memcmp(o->used[i], digest, sizeof digest) == 0) return false;
+    memcpy(o->used[o->used_next++ % OAUTH_USED_MAX], digest, sizeof digest);
+    return true;
+}
+
 /* NULL: it is what this browser was given, for this person and this server, and the answer is of
  * whom it was asked of. */
 static const char *check_try(struct way_back *k, const struct jv *v)
 {
-    const struct oauth_back *b = k->back;
+    struct oauth_back *b = k->back;
 
     if (!str_eq(jv_str_at(v, "server"), k->o->setup.server))
         return "the connection was begun for another server";
@@ -492,11 +504,13 @@ static const char *check_try(struct way_back *k, const struct jv *v)
         return "the connection was begun by somebody else";
     if (!b->state.ptr || !str_eq_secret(jv_str_at(v, "state"), b->state))
         return "the connection was not begun in this browser, or begun again since";
+    b->spent = true;
     if (jv_int_at(v, "until", 0) < clock_wall_ms()) return "the connection took too long";
     if (b->issuer.ptr ? !str_eq(b->issuer, k->source.issuer) : jv_true(jv_get(v, "says_issuer")))
         return "the answer is of another authorization server";
     if (b->error.ptr) return "the connection was cancelled or refused there";
-    return b->code.len ? NULL : "the answer has no code";
+    if (!b->code.len) return "the answer has no code";
+    return first_time(k->o, b->state) ? NULL : "the answer was used before";
 }
 
 static const char *open_try(struct way_back *k)

@@ -12,12 +12,14 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/secret.h"
+#include "base/sha256.h"
 #include "tool/mcp/oauth.h"
 #include "tool/mcp/oauth_read.h"
 
 #define OAUTH_PEOPLE_MAX \
     1000 /* in memory; beyond, whoever wanted nothing for longest is read again */
 #define OAUTH_BEGINS_MAX 100
+#define OAUTH_USED_MAX   100 /* ways back that were taken, the last ones */
 #define OAUTH_FOUND_MS   (10 * 60 * 1000)
 #define OAUTH_TRY_MS     (10 * 60 * 1000) /* from there to back */
 /* a token that ends so soon is refreshed first; one that never lives long, in its last quarter */
@@ -74,6 +76,9 @@ struct oauth {
     struct buf          metadata, scope; /* of the last challenge */
     struct list         begins;
     bool                finding; /* the first of them is being worked on */
+    /* digests of their `state`, in a ring */
+    uint8_t             used[OAUTH_USED_MAX][SHA256_LEN];
+    size_t              used_next;
     struct list         transfers;
     unsigned            open;
     bool                closing;
