@@ -49,11 +49,13 @@ static enum err end_gates(struct thread *t, const struct command *by)
     return e;
 }
 
-/* A tool that asks in the middle of its work has begun it: how far it came, nobody knows. */
+/* A tool that asks in the middle of its work has begun it: how far it came, nobody knows. One that
+ * asks for an account has not. */
 static enum err leave_call(struct thread *t, struct call *c)
 {
     const struct tool *tool = call_tool(t, c);
-    bool begun = c->state == CALL_STARTED && !c->client && !(tool && tool->idempotent);
+    bool               begun =
+        c->state == CALL_STARTED && !c->client && !call_unbegun(c) && !(tool && tool->idempotent);
     if (begun)
         return end_call(t, c, WORD_UNKNOWN,
                         STR("It waited for an answer when the user continued. It may or may not "

@@ -33,7 +33,8 @@
     X(RESUMED, "resumed")   /* after a crash: the open step starts over */             \
     X(STEP, "step")         /* the model finished speaking */                          \
     X(SUMMARY, "summary")   /* what models are told in the place of the facts up to `upto` */ \
-    X(ASKED, "asked")       /* a call waits for a person's yes */                      \
+    X(ASKED, "asked")       /* a call waits for a person's yes, or a tool for an answer; not_done: \
+                               it has not begun */                                     \
     X(DECIDED, "decided")   /* approved, denied, expired, cancelled */                 \
     X(RESULT, "result")     /* a client's result, kept until its gate is decided */    \
     X(STARTED, "started")   /* committed before the tool's first instruction */        \

@@ -575,6 +575,7 @@ static struct next stop_call(struct call *c, bool idempotent)
         if (c->job) return (struct next){ .kind = NEXT_NOTHING };
         if (idempotent && !call_takes(c))
             return finish(c, WORD_CANCELLED, STR("Stopped before it was through."));
+        if (call_unbegun(c)) return finish(c, WORD_CANCELLED, STR("Stopped before it was run."));
         if (call_at_rest(c))
             return finish(
                 c, WORD_UNKNOWN,

@@ -188,6 +188,11 @@ static inline bool call_at_rest(const struct call *c)
     return c->question && c->question->data.len &&
            !(c->continued && c->continued->seq > c->question->seq);
 }
+/* And it was asked before anything was done of it: by a tool that lacks its person's account. */
+static inline bool call_unbegun(const struct call *c)
+{
+    return call_at_rest(c) && c->question->outcome == WORD_NOT_DONE;
+}
 /* Begun, and neither certainly failed nor stopped before it did anything: what it did stays done,
  * whatever becomes of the words around it. (Of an idempotent tool that does not matter; whoever
  * asks knows the tool.) */

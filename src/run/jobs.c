@@ -421,6 +421,7 @@ void jobs_outcome(const struct command *c, const struct call *call, struct fact 
         f->ask = r->text;
         f->schema = r->value;
         f->data = r->resume;
+        f->outcome = r->unbegun ? WORD_NOT_DONE : WORD_NONE;
         return;
     }
     f->kind = FACT_FINISHED;

@@ -37,6 +37,7 @@ struct tool_result {
     /* TOOL_ASKS: JSON that start() gets back with the answer; `text` is the question, `value` the
      * answer's schema */
     struct str        resume;
+    bool              unbegun; /* TOOL_ASKS: nothing has been done of it yet */
 };
 
 /* changed_ms of a tool whose first definition has not been looked up yet */

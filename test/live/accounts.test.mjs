@@ -71,6 +71,21 @@ test('a yes without an account is asked again, and a no ends the call in words',
     same(server.mcp.calls, []);
 });
 
+test('a call whose account was never connected never began: who goes on or stops is told so', async (t) => {
+    const server = await connected(t), calls = async () => (await server.get('/v1/approvals', as('bob'))).json.approvals.map((a) => a.status);
+    const first = await begin(server, 'bob', call('mail__whoami'));
+    await asked(server, 'bob');
+    await (await server.open('POST', '/v1/chat/stream', { thread_id: first.thread, message: 'Never mind.' }, as('bob'))).read();
+    await asked(server, 'bob', 0);
+    check(!results(await done(server, 'bob', first.thread)).includes('may or may not'), 'nobody doubts it');
+    const next = await begin(server, 'bob', call('mail__whoami'));
+    await asked(server, 'bob');
+    same((await server.post(`/v1/threads/${next.thread}/stop`, {}, as('bob'))).status, 200);
+    check(!results(await done(server, 'bob', next.thread)).includes('may or may not'), 'nor when it is stopped');
+    same([...new Set(await calls())], ['cancelled']);
+    same(server.mcp.calls, []);
+});
+
 test('a token is refreshed once, however many calls want it, and what comes back is used', async (t) => {
     const server = await connected(t, 'ada', { issuer: { seconds: 2 } });
     await until(() => [...server.issuer.access.values()].every((x) => x.ends < Date.now() + 500), 'its last quarter');

@@ -39,6 +39,7 @@ static void ask_to_connect(struct mcp_call *c)
     jw_kstr(&w, MCP_CONNECT, server->alias);
     jw_end_obj(&w);
     c->said.has_value = true;
+    c->unbegun = !c->inner.ptr;
     if (c->resume.err || c->said.text.err || c->said.value.err)
         mcp_call_unsent(c, "There is not enough memory for this call.", STR_NONE);
     else mcp_call_end(c, TOOL_ASKS);

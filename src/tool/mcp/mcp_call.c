@@ -127,7 +127,10 @@ static void tell_end(struct loop_dirty *d)
                               : buf_view(&c->said.text);
     if (c->said.has_value && !c->said.value.err) r.value = buf_view(&c->said.value);
     else if (c->said.value.err) r.note = STR("Its answer is too long to be shown in full.");
-    if (c->outcome == TOOL_ASKS) r.resume = buf_view(&c->resume);
+    if (c->outcome == TOOL_ASKS) {
+        r.resume = buf_view(&c->resume);
+        r.unbegun = c->unbegun;
+    }
     c->job->runner = NULL;
     c->job->finish(c->job, &r);
     pace_close(&c->pace, pace_closed);

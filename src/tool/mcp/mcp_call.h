@@ -30,6 +30,7 @@ struct mcp_call {
     struct oauth_want   want;
     bool                waits;   /* for its line to be opened */
     bool                renewed; /* a token was refused for it */
+    bool                unbegun; /* with TOOL_ASKS: tool.h */
     unsigned            asked;   /* how often its person was asked to connect */
     struct arena        memory;  /* what it goes on with after that */
     struct str          inner;   /* `resume` before it; STR_NONE: none */
