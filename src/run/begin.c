@@ -4,6 +4,7 @@
 #include "run/caller.h"
 #include "run/handle.h"
 #include "run/response.h"
+#include "run/spoken.h"
 
 /* --- may it begin? ------------------------------------------------------------------------- */
 
@@ -69,6 +70,13 @@ static bool is_open_to(const struct thread *t, const struct command *c, struct s
     return p && caller_has(&who, p->roles, p->role_count);
 }
 
+/* Somebody wrote "yes 4821" where nobody reads words, or a moment too late for who does: it was no
+ * message. Taken as one it would withdraw the question and show the model its code. */
+static bool has_code(const struct thread *t, struct command *c)
+{
+    return c->kind == CMD_MESSAGE && spoken_has_code(&c->arena, &t->fold, c->message.text);
+}
+
 enum admit { ADMIT_YES, ADMIT_LATER, ADMIT_NO };
 
 /* May a new run begin now? Busy threads and waiting gates are two different things. */
@@ -87,7 +95,7 @@ static enum admit admit(struct thread *t, struct command *c, enum err *e)
         return refuse(t, c, 422, "unknown_page", "There is no page of this name."), ADMIT_NO;
     if (declared_refused(t, c)) return ADMIT_NO;
     /* also while another call of the step still runs */
-    if (run_live(r) && (t->hub->setup.hold || c->hold) && run_asks(r))
+    if (run_live(r) && run_asks(r) && (t->hub->setup.hold || c->hold || has_code(t, c)))
         return refuse(t, c, 409, "approval_pending", pending_list(t, c)), ADMIT_NO;
     if (run_live(r) && run_waiting(r)) {
         if (over_quota(t, c)) return ADMIT_NO;

@@ -2,6 +2,7 @@
 import { check, same, test, until } from './lib.mjs';
 import { as, call, connect, names, organisation } from './accounts.mjs';
 import { Chat, asksOf, callsOf, codeOf, respond, stream, textOf } from './openai.mjs';
+import { Live } from './ai.mjs';
 import { bank, decide, payments, script } from './org.mjs';
 
 // --- a tool that wants the person's account ---------------------------------------------------------
@@ -154,6 +155,29 @@ test('a code that waits reaches no model, wherever it stands in what a person sa
     const r = await respond(server, { conversation: chat.thread, input: [{ type: 'mcp_approval_response', approval_request_id: question.id, approve: false }, { role: 'user', content: `no ${code}` }] });
     same([asksOf(r).length, it.at.books.length], [0, 0]);
     check(!JSON.stringify(model.heard).includes(code), 'beside its item');
+});
+
+test('at doors with buttons a code that waits is no message either: nothing is decided, withdrawn or told to a model', async (t) => {
+    const it = await asks(t), { server, code, model, chat } = it, heard = model.heard.length, thread = chat.thread;
+    const ui = (text, id) => ({ id: thread, messages: [{ id, role: 'user', parts: [{ type: 'text', text }] }], trigger: 'submit-message' });
+    const doors = {
+        '/api/chat': (text) => server.post('/api/chat', ui(text, 'u-1')),
+        '/stream': (text) => server.post('/stream', ui(text, 'u-2')),
+        '/v1/chat/stream': (text) => server.post('/v1/chat/stream', { thread_id: thread, message: text }),
+        'interrupting': (text) => server.post('/v1/chat/stream', { thread_id: thread, message: text, when_busy: 'interrupt' }),
+        '/functions/v1/chat': (text) => server.post('/functions/v1/chat', { thread_id: thread, message: text }),
+    };
+    for (const [door, say] of Object.entries(doors)) for (const text of [`yes ${code}`, `no ${code}`, `Is ${code} right?`]) {
+        const r = await say(text);
+        same([r.status, /A decision is waiting/.test(r.text)], [409, true], `${door} ${text}: ${r.text}`);
+        silent(it, heard, door);
+    }
+    const live = await Live.open(t, server, { thread });
+    live.send('message', { text: `yes ${code}` });
+    same((await live.control('error')).code, 'approval_pending');
+    silent(it, heard, '/live');
+    await chat.say(`yes ${code}`);
+    same(it.at.books.length, 1, 'it is still good where words are read');
 });
 
 test('an answer after its question was decided, or in a copy of the conversation, is told what is recorded', async (t) => {
