@@ -31,7 +31,7 @@ const ELSEWHERE = [office, openai, agui, adk, mcp];          // what has a file 
 
 const OPS = {
     say: 30, edit: 4, regenerate: 5, again: 5, decide: 18, foreign: 3, result: 6, claim: 2, settle: 3, stop: 4, remove: 3, rename: 1, look: 6, follow: 4, resume: 3, live: 10, chatws: 3, action: 4,
-    silent: 0.5, garbage: 1, readers: 0.15, ...(process.env.TORTURE_DOORS !== 'older' && Object.assign({}, ...ELSEWHERE.map((x) => x.OPS))),
+    silent: 0.5, garbage: 1, readers: 0.15, ...Object.assign({}, ...ELSEWHERE.map((x) => x.OPS)),
 };
 
 const DRAW = {
