@@ -52,8 +52,12 @@ static void on_poll(uv_poll_t *h, int status, int events)
 {
     struct lane *l = LIST_ITEM(h, struct lane_poll, uv)->lane;
 
-    (void)status, (void)events; /* libpq finds out by itself */
-    if (l) lane_turn(l);
+    (void)events; /* libpq finds out by itself */
+    if (!l) return;
+    /* After an error libuv watches no more, though there may be bytes in front of it, and libpq
+     * finds the error only behind them. */
+    if (status < 0) l->want = 0;
+    lane_turn(l);
 }
 
 static bool watch(struct lane *l, int events)

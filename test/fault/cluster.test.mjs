@@ -89,10 +89,11 @@ class Client {
         const ended = (s) => s.events.filter((e) => e.data?.type === 'complete' && !e.data.payload.awaiting?.length).length >= 1 || s.events.some((e) => ['error', 'cancelled'].includes(e.data?.type));
         const told = await sameEverywhere(this.c, this.thread, ended, pick);
         this.screen.kept(told.map((l) => ({ id: l.slice(0, l.indexOf(' ')), data: JSON.parse(l.slice(l.indexOf(' ') + 1)) })));
-        const shown = (await this.c.get(`/v1/threads/${this.thread}`)).json;
+        const read = async (path) => (await insist(path, () => this.c.get(path))).json;
+        const shown = await read(`/v1/threads/${this.thread}`);
         same(shown.messages.filter((m) => m.role === 'user').length, 1, 'the acknowledged message, once');
         if (!this.approval) return;
-        const a = (await this.c.get(`/v1/approvals/${this.approval}`)).json;
+        const a = await read(`/v1/approvals/${this.approval}`);
         const lines = this.c.ledger().filter((l) => l.call_id === a.tool_use_id).length;
         check(lines <= 1, `${lines} payments for ${a.tool_use_id}`);
         check(a.status !== 'pending', 'an acknowledged yes is kept');

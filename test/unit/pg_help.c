@@ -110,7 +110,7 @@ struct pg_proxy {
     int  count;
     long left; /* bytes until the cut; -1: none */
     long passed[2];
-    bool answers, open, hold, end, cut;
+    bool answers, open, hold, end, cut, resets;
 };
 
 static int loopback(unsigned *port, bool listens)
@@ -134,6 +134,9 @@ static int loopback(unsigned *port, bool listens)
 
 static void drop_pair(struct pg_proxy *p, int i)
 {
+    struct linger none = { .l_onoff = 1 };
+
+    if (p->resets) setsockopt(p->pairs[i].client, SOL_SOCKET, SO_LINGER, &none, sizeof none);
     close(p->pairs[i].client);
     close(p->pairs[i].server);
     p->pairs[i] = p->pairs[--p->count];
@@ -265,6 +268,13 @@ void pg_proxy_cut_after(struct pg_proxy *p, long bytes, bool answers)
     p->answers = answers;
     p->cut = false;
     p->passed[0] = p->passed[1] = 0;
+    change(p);
+}
+
+void pg_proxy_resets(struct pg_proxy *p)
+{
+    pthread_mutex_lock(&p->lock);
+    p->resets = true;
     change(p);
 }
 

@@ -30,6 +30,8 @@ unsigned         pg_proxy_port(const struct pg_proxy *p);
 void             pg_proxy_cut_after(struct pg_proxy *p, long bytes, bool answers);
 /* How many have gone since, there and back. */
 void             pg_proxy_passed(struct pg_proxy *p, long *there, long *back);
+/* Cuts come as a reset from now on, right behind what was passed on before. */
+void             pg_proxy_resets(struct pg_proxy *p);
 /* Has it cut since? */
 bool             pg_proxy_has_cut(struct pg_proxy *p);
 /* Refuses, or accepts again. */

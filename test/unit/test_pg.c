@@ -5,6 +5,7 @@
  * node that is to die talks by way of a proxy, which is closed; its lease is ended in its row.
  */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "pg_help.h"
@@ -450,6 +451,35 @@ TEST(an_append_whose_fate_cannot_be_found_out_is_told_as_unsure)
     CHECK(x.e == ERR_UNSURE || x.e == ERR_BUSY); /* busy: another lane's bytes were cut */
     if (x.e == ERR_BUSY) CHECK_STR(fix_read(&p.b, "ann", "t", 1), "");
     pg_proxy_open(p.proxy, true);
+    pair_end(&p);
+}
+
+/* Part of an answer and a reset behind it are seen in one turn, which reads that part: the reset is
+ * found by the next, not when the answer is overdue. */
+TEST(a_reset_behind_part_of_an_answer_is_noticed_at_once)
+{
+    struct pair p;
+    struct ap   x;
+    int         fds[2], saved = dup(STDERR_FILENO);
+    char        said[16384] = "";
+
+    pair_begin(&p);
+    CHECK(append(&p.a, "t", 0, "one", NONE).e == OK);
+    REQUIRE(pipe(fds) == 0);
+    dup2(fds[1], STDERR_FILENO);
+    pg_proxy_resets(p.proxy);
+    pg_proxy_cut_after(p.proxy, 5, true);
+    ap_init(&x, "ann", "t", 1, "two");
+    ap_send(&p.a, &x);
+    uv_run(&p.a.loop.uv, UV_RUN_NOWAIT); /* it is sent */
+    while (!pg_proxy_has_cut(p.proxy)) uv_sleep(1);
+    fix_wait(&p.a);
+    dup2(saved, STDERR_FILENO);
+    CHECK(x.e == OK);
+    CHECK(read(fds[0], said, sizeof said - 1) > 0);
+    CHECK(strstr(said, "store.connection_lost") && !strstr(said, "no answer in time"));
+    for (int i = 0; i < 2; i++) close(fds[i]);
+    close(saved);
     pair_end(&p);
 }
 
