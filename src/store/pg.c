@@ -157,7 +157,7 @@ bool pg_must_wait(const struct pg *s)
 
 /* A machine whose clock is wrong would let gates expire too early or too late. All nodes of a
  * database go by its clock instead; the difference is said, because it is not only ours. */
-static void follow_clock(struct pg *s, int64_t db_ms)
+void pg_follow_clock(struct pg *s, int64_t db_ms)
 {
     int64_t was = clock_offset_ms(), off = db_ms - (clock_wall_ms() - was);
     if (off - was > -CLOCK_SLACK_MS && off - was < CLOCK_SLACK_MS) return;
@@ -169,7 +169,7 @@ static void follow_clock(struct pg *s, int64_t db_ms)
 
 void pg_renewed(struct pg *s, bool was_alive, int64_t db_ms)
 {
-    if (db_ms) follow_clock(s, db_ms);
+    if (db_ms) pg_follow_clock(s, db_ms);
     s->lease_ns = s->renew_sent_ns + STORE_LEASE_MS * 1000000ull;
     s->fenced = false;
     pg_trouble(s, OK, NULL);

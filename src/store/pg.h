@@ -279,6 +279,7 @@ struct lane *pg_writer(struct pg *s, uint64_t hash);
 bool         pg_must_wait(const struct pg *s);
 /* `was_alive`: the lease went on without a gap. */
 void         pg_renewed(struct pg *s, bool was_alive, int64_t db_ms);
+void         pg_follow_clock(struct pg *s, int64_t db_ms);
 void         pg_trouble(struct pg *s, enum err e, const char *words);
 /* What a failed statement means; said on the log when it is a fault of ours. */
 enum err     pg_err(const struct pg *s, const PGresult *r);

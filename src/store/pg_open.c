@@ -236,55 +236,107 @@ static enum err check_mark(const struct pg *s, PGconn *c, struct str *why)
                      ERR_DENIED);
 }
 
-/* The node's place in the table. Waits for the lease of a former life of the same url. */
-static enum err register_node(struct pg *s, PGconn *c, struct arena *a, struct str *why)
+/* Of the nodes: alive, and in the way of one with this url. */
+#define TWIN(url)                                                                             \
+    "(url = " url " AND url <> '' OR url = '" STORE_ALONE "' OR " url " = '" STORE_ALONE "')" \
+    " AND until > clock_timestamp()"
+
+#define NOW "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+
+/* Waits for the lease of a former life of the same url. */
+static enum err wait_for_twin(const struct pg *s, PGconn *c, struct arena *a, struct str *why)
 {
     uint64_t    until = clock_mono_ms() + URL_WAIT_MS;
-    const char *p[5] = { s->base.node, s->node_url, PARLEY_VERSION, s->mark, NULL };
+    const char *p[1] = { s->node_url };
     char        first[40] = "";
+
+    for (;;) {
+        PGresult *r =
+            PQexecParams(c, "SELECT until::text FROM parley_node WHERE " TWIN("$1") " ORDER BY id",
+                         1, NULL, p, NULL, NULL, 0);
+        bool there = PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) > 0;
+        if (there && !*first) snprintf(first, sizeof first, "%s", PQgetvalue(r, 0, 0));
+        /* renewed meanwhile: somebody is there */
+        bool lives = there && (strcmp(first, PQgetvalue(r, 0, 0)) != 0 || clock_mono_ms() > until);
+        PQclear(r);
+        if (lives) return refuse_twin(s, a, why);
+        if (!there) return OK;
+        uv_sleep(100);
+    }
+}
+
+static bool is_half_moved(PGconn *c)
+{
+    PGresult *r = PQexec(c, "SELECT to_regclass('parley_move') IS NOT NULL");
+    bool      half = PQresultStatus(r) == PGRES_TUPLES_OK && PQgetvalue(r, 0, 0)[0] == 't';
+
+    PQclear(r);
+    return half;
+}
+
+static enum err add_row(struct pg *s, PGconn *c, struct arena *a, struct str *why)
+{
+    const char *p[4] = { s->base.node, s->node_url, PARLEY_VERSION, s->mark };
     PGresult   *r;
     enum err    e = OK;
 
-    for (;;) {
-        r = PQexecParams(c,
-                         "SELECT until::text FROM parley_node WHERE (url = $1 AND url <> '' OR"
-                         " url = '" STORE_ALONE "' OR $1 = '" STORE_ALONE "')"
-                         " AND until > clock_timestamp() ORDER BY id",
-                         1, NULL, &p[1], NULL, NULL, 0);
-        if (PQresultStatus(r) != PGRES_TUPLES_OK || PQntuples(r) == 0) break;
-        if (!*first) snprintf(first, sizeof first, "%s", PQgetvalue(r, 0, 0));
-        /* renewed meanwhile: somebody is there */
-        if (strcmp(first, PQgetvalue(r, 0, 0)) != 0 || clock_mono_ms() > until) {
-            PQclear(r);
-            return refuse_twin(s, a, why);
-        }
-        PQclear(r);
-        uv_sleep(100);
-    }
-    PQclear(r);
-    if ((e = check_mark(s, c, why))) return e;
-    /* What the dead held is anybody's. */
-    PQclear(PQexec(c, "UPDATE parley_thread t SET holder = NULL WHERE holder IS NOT NULL AND NOT"
-                      " EXISTS (SELECT FROM parley_node n WHERE n.id = t.holder"
-                      " AND n.until > clock_timestamp())"));
     s->renew_sent_ns = clock_mono_ns();
-    r = PQexecParams(c,
-                     "INSERT INTO parley_node(id, url, until, version, mark)"
-                     " SELECT $1, $2, clock_timestamp() + interval '3 seconds', $3, $4"
-                     /* nobody works with what is half moved (pg_move.c) */
-                     " WHERE to_regclass('parley_move') IS NULL",
-                     4, NULL, p, NULL, NULL, 0);
-    if (PQresultStatus(r) != PGRES_COMMAND_OK) {
+    r = PQexecParams(
+        c,
+        "INSERT INTO parley_node(id, url, until, version, mark)"
+        " SELECT $1, $2, clock_timestamp() + interval '3 seconds', $3, $4"
+        /* nobody works with what is half moved (pg_move.c) */
+        " WHERE to_regclass('parley_move') IS NULL"
+        " AND NOT EXISTS (SELECT FROM parley_node WHERE " TWIN("$2") ") RETURNING " NOW,
+        4, NULL, p, NULL, NULL, 0);
+    if (PQresultStatus(r) != PGRES_TUPLES_OK) {
         const char *said = PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY);
         e = pg_refuse(why, arena_printf(a, "the database refused this node: %s", said ? said : "?"),
                       ERR_IO);
-    } else if (PQcmdTuples(r)[0] == '0') {
+    } else if (PQntuples(r) == 1) {
+        /* before anything is found due by a clock that is wrong */
+        pg_follow_clock(s, atoll(PQgetvalue(r, 0, 0)));
+    } else if (is_half_moved(c)) {
         e = pg_refuse(why,
                       STR("a move into this database was begun and not finished: call the same "
                           "`parley move` again, and it goes on"),
                       ERR_BUSY);
+    } else {
+        e = refuse_twin(s, a, why);
     }
     PQclear(r);
+    return e;
+}
+
+#define SILENT_WORDS "the database did not answer in time; start this node again"
+
+static bool exec(PGconn *c, const char *sql, const char *tag)
+{
+    PGresult *r = PQexec(c, sql);
+    bool      good = str_starts(str_c(PQcmdStatus(r)), str_c(tag));
+
+    PQclear(r);
+    return good;
+}
+
+/* The node's place in the table. One at a time: of two that start in the same moment the second
+ * must see the first. The lock ends with the transaction. */
+static enum err register_node(struct pg *s, PGconn *c, struct arena *a, struct str *why)
+{
+    enum err e = wait_for_twin(s, c, a, why);
+
+    if (e) return e;
+    /* What the dead held is anybody's. */
+    exec(c,
+         "UPDATE parley_thread t SET holder = NULL WHERE holder IS NOT NULL AND NOT EXISTS"
+         " (SELECT FROM parley_node n WHERE n.id = t.holder AND n.until > clock_timestamp())",
+         "UPDATE");
+    if (!exec(c, "BEGIN", "BEGIN") || !exec(c, "SELECT pg_advisory_xact_lock(7233962)", "SELECT"))
+        return pg_refuse(why, STR(SILENT_WORDS), ERR_IO);
+    e = check_mark(s, c, why);
+    if (!e) e = add_row(s, c, a, why);
+    if (!exec(c, e ? "ROLLBACK" : "COMMIT", e ? "ROLLBACK" : "COMMIT") && !e)
+        e = pg_refuse(why, STR(SILENT_WORDS), ERR_IO);
     return e;
 }
 

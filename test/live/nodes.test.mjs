@@ -1,8 +1,10 @@
 // What several nodes have in common beside conversations, and how a node is told who it is.
 import fs from 'node:fs';
+import net from 'node:net';
 import path from 'node:path';
-import { cluster } from '../cluster/lib.mjs';
-import { check, parley, same, settled, test } from './lib.mjs';
+import { cluster, newStore, storeUrl } from '../cluster/lib.mjs';
+import { check, parley, same, settled, test, until, within } from './lib.mjs';
+import { Ws } from '../lib/ws.mjs';
 
 const counts = async (server, name) => { const { runs, failed } = (await server.get('/v1/tools')).json.tools.find((x) => x.name === name); return [runs, failed]; };
 
@@ -38,4 +40,104 @@ test('a cluster.url that leads nowhere or is none is refused with a sentence', a
     check(unset.code === 1 && /"cluster.url".*NOBODY_SETS_THIS is not set/.test(unset.err), unset.err);
     const none = await told('env:NODE_URL', { NODE_URL: 'ten zero zero one' });
     check(none.code === 1 && /"cluster.url" is not usable/.test(none.err), none.err);
+});
+
+// --- what is refused at the start, each with a sentence that says what to do ---------------------
+
+// A node that is not let in: what it says, and that the others go on.
+async function refused(c, node) {
+    node.mayFail = true;
+    node.spawn();
+    check(await within(node.gone, 'its end') !== 0, 'it does not start');
+    check(!/sesame/.test(node.err), 'no password in it');
+    same((await c.nodes[0].turn('hello')).status, 200, 'the others go on');
+    return node.err;
+}
+
+test('a node with another cluster key is told so at its start', async (t) => {
+    const c = await cluster(t, { nodes: 2 });
+    const other = await c.add({ env: { PARLEY_CLUSTER_KEY: 'a key that only this one has, and no other' } });
+    const said = await refused(c, other);
+    check(/have another cluster.key: give all of them the same/.test(said), said);
+    check(!/that only this one has/.test(said), 'no key in it');
+});
+
+test('of two nodes that start with one url in the same moment one does', async (t) => {
+    const c = await cluster(t, { nodes: 2 });
+    const a = await c.add(), b = await c.add({ url: `http://127.0.0.1:${a.link.port}` });
+    // Both have found nobody with that url when they are let go on.
+    const between = "query LIKE 'UPDATE parley_thread t SET holder = NULL WHERE holder IS NOT NULL%' AND wait_event_type = 'Lock'";
+    const held = c.sql('BEGIN; LOCK TABLE parley_thread IN SHARE MODE; SELECT pg_sleep(60)').catch(() => {});
+    for (const n of [a, b]) { n.mayFail = true; n.spawn(); }
+    await until(async () => (await c.sql(`SELECT count(*) FROM pg_stat_activity WHERE ${between}`))[0][0] === '2', 'both to come that far');
+    await c.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)' AND pid <> pg_backend_pid()");
+    await held;
+    const second = await within(Promise.race([a, b].map((n) => n.gone.then(() => n))), 'one of them to end');
+    const first = second === a ? b : a;
+    await first.listening();
+    same(first.status, null, 'the other stands');
+    check(/another node with the url http:\S+ is alive.*give each node its own/.test(second.err), second.err);
+});
+
+// What a server of another version says when it is reached: enough of the protocol to be let in, and to tell libpq that
+// it can be written to.
+function oldServer(t, version) {
+    const message = (type, ...parts) => { const body = Buffer.concat(parts.map((x) => Buffer.from(x))), head = Buffer.alloc(5); head.write(type); head.writeInt32BE(body.length + 4, 1); return Buffer.concat([head, body]); };
+    const ready = message('Z', 'I'), row = message('T', [0, 1], 'transaction_read_only\0', [0, 0, 0, 0, 0, 0, 0, 0, 0, 25, 255, 255, 255, 255, 255, 255, 0, 0]);
+    const server = net.createServer((s) => {
+        s.on('error', () => {}).on('data', (d) => {
+            if (d[0] === 0 && d.readInt32BE(4) === 80877103) s.write('N');
+            else if (d[0] === 0) s.write(Buffer.concat([message('R', [0, 0, 0, 0]), message('S', `server_version\0${version}\0`), ready]));
+            else if (d[0] === 0x51) s.write(Buffer.concat([row, message('D', [0, 1, 0, 0, 0, 3], 'off'), message('C', 'SHOW\0'), ready]));
+        });
+    }).listen(0, '127.0.0.1');
+    t.defer(() => server.close());
+    return new Promise((yes) => { server.on('listening', () => yes(server.address().port)); });
+}
+
+test('a database that will not do is named with what to do, and without its password', async (t) => {
+    const store = await newStore(), good = storeUrl(store), [port] = store.pg.ports, old = await oldServer(t, '12.22');
+    const sentences = [
+        [good.replace('open%20sesame', 'close%20sesame'), /refuses the password of parley: check it in the store's address/],
+        [good.replace('/parley?', '/nobody?'), /there is no database "nobody" at .*: make it with CREATE DATABASE, owned by parley/],
+        [`${good}%20-cdefault_transaction_read_only%3Don`, /can only be read: name the primary, or all servers/],
+        [good.replace(`:${port}/`, `:${old}/`), /is PostgreSQL 12; parley needs 13 or newer/],
+        [good.replace('open%20sesame', 'open/sesame'), /cannot be read; write postgresql:.*%2F for \//],
+    ];
+    for (const [url, words] of sentences)
+        for (const command of [['serve', '--listen', '127.0.0.1:0'], ['nodes']]) {
+            const { code, out, err } = await parley([...command, '--store', url], { cwd: t.folder() });
+            check(code !== 0 && words.test(err), `${command[0]} of ${words}: ${code} ${err}`);
+            check(!/sesame/.test(out + err), 'no password in it');
+        }
+});
+
+// --- strangers, clocks -----------------------------------------------------------------------------
+
+test('a link from a stranger is turned away, and said on the log', async (t) => {
+    const c = await cluster(t, { nodes: 2 }), [node] = c.nodes;
+    for (const proof of ['0'.repeat(64), '', undefined]) {
+        const ws = await Ws.open(t, node, '/node');
+        const hello = JSON.parse(await ws.next());
+        same([hello.m, typeof hello.nonce], ['hello', 'string']);
+        ws.send({ m: 'hello', node: 'n_stranger', nonce: 'abcdefghijklmnopqrstuv', proof });
+        await ws.ended();
+        same([ws.code, ws.reason, ws.texts.length], [1008, 'the cluster key differs', 1]);
+    }
+    const told = node.log.filter((l) => l.event === 'node.refused');
+    same(told.map((l) => [l.level, l.why]), Array(3).fill(['security', 'the cluster key differs']));
+    const alone = await t.serve();
+    if (!alone.nodes) same((await alone.get('/node')).status, 404, 'where there are no nodes there is no door for them');
+});
+
+test('a node whose clock is an hour off says so, and goes by the database\'s', async (t) => {
+    const c = await cluster(t, { nodes: 2 });
+    const late = await c.add({ env: { PARLEY_CLOCK_SHIFT_MS: '-3600000' } });
+    await late.start();
+    const s = await late.turn('hello');
+    const told = late.log.find((l) => l.event === 'store.clock_differs');
+    check(told && /not the database's, whose time is used; set it/.test(told.why), JSON.stringify(told));
+    check(Math.abs(Math.abs(told.ms) - 3600000) < 60000, `${told.ms} ms`);
+    const { threads } = (await c.nodes[0].get('/v1/threads')).json;
+    check(Math.abs(Date.parse(threads.find((x) => x.id === s.thread).created_at) - Date.now()) < 1800000, 'what it writes has the time of all');
 });
