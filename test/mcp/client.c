@@ -3,9 +3,11 @@
  *
  *   mcp-client URL
  *       one scenario of the conformance suite: MCP_CONFORMANCE_SCENARIO says which
- *   mcp-client ENTRY [list | state | wait MS | call NAME ARGS | cancel NAME ARGS AFTER_MS | decline
- *   NAME ARGS] ...
+ *   mcp-client ENTRY [list | state | ready | listed NAME | call NAME ARGS | decline NAME ARGS] ...
  *       ENTRY is an mcpServers entry as JSON; the commands are done one after another
+ *       ready: waits until the server can be called; listed NAME: until it has that tool
+ *       cancel NAME ARGS: a call that is stopped at its first progress: the server surely has it;
+ *       cancel_after NAME ARGS MS: one that is stopped then, whatever came of it
  *       many NAME ARGS N: N calls at once, each of another person; every third is stopped after 50
  *       ms
  *
@@ -95,7 +97,7 @@ static bool is_settled(void)
 struct call {
     struct tool_job  job;
     struct arena     arena;
-    bool             over, decline, ok;
+    bool             over, decline, ok, went_on;
     struct loop_post answer;
 };
 static struct call *current;
@@ -103,9 +105,14 @@ static bool         is_over(void)
 {
     return current->over;
 }
+static bool is_over_or_at_work(void)
+{
+    return current->over || current->went_on;
+}
 
 static void on_progress(struct tool_job *j, const struct tool_progress *p)
 {
+    LIST_ITEM(j, struct call, job)->went_on = true;
     printf("{\"progress\":%g,\"message\":\"" STR_FMT "\"}\n", p->progress, STR_ARG(p->message));
     fflush(stdout);
 }
@@ -207,7 +214,16 @@ static void on_ask(struct tool_job *j, struct str message, struct str schema)
     loop_post(&loop, &c->answer);
 }
 
-static bool call(struct tool *t, struct str args, unsigned cancel_after_ms, bool decline)
+#define PATIENCE_MS 60000
+
+/* When a call is stopped. */
+struct stop {
+    bool (*when)(void); /* NULL: never */
+    unsigned at_most_ms;
+};
+static const struct stop never = { 0 };
+
+static bool call(struct tool *t, struct str args, struct stop stop, bool decline)
 {
     struct call c = { .decline = decline };
     struct jv  *v = NULL;
@@ -224,11 +240,11 @@ static bool call(struct tool *t, struct str args, unsigned cancel_after_ms, bool
                                .ask = on_ask };
     current = &c;
     if (t->ops->start(t, &c.job) != OK) return false;
-    if (cancel_after_ms) {
-        turn(is_over, cancel_after_ms);
+    if (stop.when) {
+        turn(stop.when, stop.at_most_ms);
         if (!c.over) t->ops->cancel(&c.job);
     }
-    turn(is_over, 60000);
+    turn(is_over, PATIENCE_MS);
     arena_done(&c.arena);
     return c.ok;
 }
@@ -266,14 +282,18 @@ static void many(struct tool *t, struct str args, unsigned n)
     turn(are_over, 50);
     for (unsigned i = 0; i < crowd_count; i += 3)
         if (!crowd[i].over) t->ops->cancel(&crowd[i].job);
-    must(turn(are_over, 60000));
+    must(turn(are_over, PATIENCE_MS));
     for (unsigned i = 0; i < crowd_count; i++) arena_done(&crowd[i].arena);
+}
+
+static struct str full_name(struct str name)
+{
+    return arena_printf(&registry.arena, "test__" STR_FMT, STR_ARG(name));
 }
 
 static struct tool *find(struct str name)
 {
-    struct str   full = arena_printf(&registry.arena, "test__" STR_FMT, STR_ARG(name));
-    struct tool *t = registry_find(&registry, full);
+    struct tool *t = registry_find(&registry, full_name(name));
     if (!t) print_str("no_such_tool", name);
     return t;
 }
@@ -288,7 +308,7 @@ static bool call_every_tool(void)
     if (n > 256) n = 256;
     memcpy(all, registry.tools, n * sizeof *all);
     for (size_t i = 0; i < n; i++)
-        call(all[i], example_object(&registry.arena, all[i]->schema), 0, false);
+        call(all[i], example_object(&registry.arena, all[i]->schema), never, false);
     return true;
 }
 
@@ -300,7 +320,7 @@ static bool calls_of_context(void)
     if (!text || json_parse(&registry.arena, str_c(text), &v, NULL) != OK) return false;
     JV_EACH (c, jv_get(v, "toolCalls")) {
         struct tool *t = find(jv_str_at(c, "name"));
-        if (t) call(t, jv_get(c, "arguments")->raw, 0, false);
+        if (t) call(t, jv_get(c, "arguments")->raw, never, false);
     }
     return true;
 }
@@ -311,7 +331,7 @@ static bool echo_schema(void)
     return t && echo &&
            call(echo,
                 arena_printf(&registry.arena, "{\"schema\":" STR_FMT "}", STR_ARG(t->schema_text)),
-                0, false);
+                never, false);
 }
 
 static bool scenario(const char *name)
@@ -319,7 +339,7 @@ static bool scenario(const char *name)
     struct tool *t;
 
     if (strcmp(name, "tools_call") == 0)
-        return (t = find(STR("add_numbers"))) && call(t, STR("{\"a\":2,\"b\":3}"), 0, false);
+        return (t = find(STR("add_numbers"))) && call(t, STR("{\"a\":2,\"b\":3}"), never, false);
     if (strcmp(name, "http-custom-headers") == 0) return calls_of_context();
     if (strcmp(name, "json-schema-2020-12-preservation") == 0) return echo_schema();
     if (strcmp(name, "initialize") == 0 || strcmp(name, "json-schema-ref-no-deref") == 0 ||
@@ -363,25 +383,49 @@ static void list(void)
     buf_done(&b);
 }
 
+static struct str awaited;
+
+static bool is_listed(void)
+{
+    return registry_find(&registry, awaited) != NULL;
+}
+static bool is_ready(void)
+{
+    return mcp_ready(server);
+}
+
+/* One that needs no tool: how many words it took, 0 when it is another one. */
+static int simple_command(int left, char **word)
+{
+    if (strcmp(word[0], "list") == 0) return list(), 1;
+    if (strcmp(word[0], "state") == 0) return changed(server, NULL), 1;
+    if (strcmp(word[0], "ready") == 0) return turn(is_ready, PATIENCE_MS), 1;
+    if (left < 2 || strcmp(word[0], "listed") != 0) return 0;
+    awaited = full_name(str_c(word[1]));
+    return turn(is_listed, PATIENCE_MS), 2;
+}
+
+static int tool_command(int left, char **word)
+{
+    struct tool *t = left < 3 ? NULL : find(str_c(word[1]));
+    bool timed = strcmp(word[0], "cancel_after") == 0, at_once = strcmp(word[0], "many") == 0;
+    struct stop stop = { 0 };
+
+    if (!t || ((timed || at_once) && left < 4)) return 0;
+    if (at_once) return many(t, str_c(word[2]), (unsigned)atoi(word[3])), 4;
+    if (timed) stop = (struct stop){ is_over, (unsigned)atoi(word[3]) };
+    if (strcmp(word[0], "cancel") == 0) stop = (struct stop){ is_over_or_at_work, PATIENCE_MS };
+    call(t, str_c(word[2]), stop, strcmp(word[0], "decline") == 0);
+    return timed ? 4 : 3;
+}
+
 static int commands(int argc, char **argv)
 {
     turn(is_settled, 20000);
-    for (int i = 2; i < argc; i++) {
-        struct tool *t = NULL;
-        if (strcmp(argv[i], "list") == 0) list();
-        else if (strcmp(argv[i], "state") == 0) changed(server, NULL);
-        else if (strcmp(argv[i], "wait") == 0 && i + 1 < argc)
-            turn(NULL, (unsigned)atoi(argv[++i]));
-        else if (strcmp(argv[i], "many") == 0 && i + 3 < argc) {
-            if ((t = find(str_c(argv[i + 1]))))
-                many(t, str_c(argv[i + 2]), (unsigned)atoi(argv[i + 3]));
-            i += 3;
-        } else if (i + 2 < argc && (t = find(str_c(argv[i + 1])))) {
-            bool cancel = strcmp(argv[i], "cancel") == 0;
-            call(t, str_c(argv[i + 2]), cancel && i + 3 < argc ? (unsigned)atoi(argv[i + 3]) : 0,
-                 strcmp(argv[i], "decline") == 0);
-            i += cancel ? 3 : 2;
-        } else return 2;
+    for (int i = 2, n; i < argc; i += n) {
+        n = simple_command(argc - i, argv + i);
+        if (!n) n = tool_command(argc - i, argv + i);
+        if (!n) return 2;
     }
     return 0;
 }

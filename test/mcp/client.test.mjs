@@ -2,9 +2,8 @@
 // Needs build-test/mcp-client and, for the conformance suite, the Node 22 of scripts/node.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { connect, createServer } from "node:net";
 import { dirname, join } from "node:path";
-import { check as must, same, skip, until } from "../lib/check.mjs";
+import { check as must, same, skip } from "../lib/check.mjs";
 import { BIN, ROOT, runToEnd } from "../lib/program.mjs";
 import { test } from "../lib/test.mjs";
 
@@ -33,22 +32,13 @@ async function run(entry, ...commands) {
 // A server that says its port when it listens.
 async function listening(t, args, env = {}) {
     const p = t.program(process.execPath, args, { env: { ...process.env, ...env } });
-    return (await p.says(/^(\d+)\n/, args[0]))[1];
+    return (await p.says(/^(\d+)\n/m, args[0]))[1];
 }
-
-// The one that cannot choose a port by itself says that it listens before it does.
-const freePort = () => new Promise((ok) => {
-    const s = createServer().listen(0, "127.0.0.1", () => { const { port } = s.address(); s.close(() => ok(port)); });
-});
-const reachable = (port) => until(() => new Promise((ok) => {
-    const c = connect(port, "127.0.0.1", () => { c.destroy(); ok(true); });
-    c.on("error", () => ok(false));
-}), "the server to listen");
 
 // --- tests ------------------------------------------------------------------------------
 async function legacy(entry) {
     const r = await run(entry, "list", "call", "echo", '{"message":"hi"}', "call", "trigger-long-running-operation", '{"duration":1,"steps":4}',
-        "cancel", "trigger-long-running-operation", '{"duration":20,"steps":20}', 300, "call", "get-tiny-image", "{}",
+        "cancel", "trigger-long-running-operation", '{"duration":30,"steps":200}', "call", "get-tiny-image", "{}",
         "call", "get-structured-content", '{"location":"New York"}', "call", "trigger-elicitation-request", "{}",
         "decline", "trigger-elicitation-request", "{}", "call", "get-sum", '{"a":"x"}');
     must(r.status === 0, `status ${r.status}\n${JSON.stringify(r.lines).slice(0, 2000)}\n${r.err.slice(0, 2000)}`);
@@ -59,7 +49,7 @@ async function legacy(entry) {
     const [echo, slow, cancelled, image, structured, accepted, declined, wrong] = r.results;
     same(echo, { outcome: "done", text: "Echo: hi" });
     same(slow.outcome, "done");
-    same(r.progress, [0.25, 0.5, 0.75, 1]);
+    same(r.progress.filter((p) => p >= 0.25), [0.25, 0.5, 0.75, 1]);          // the one that is stopped is not so far
     same(cancelled.outcome, "unknown");             // it asks by default, and the server had it
     must(image.text.includes("[image image/png, ") && image.value.content.some((c) => c.type === "image"), "image");
     must(typeof structured.value.temperature === "number", "structured content");
@@ -70,15 +60,15 @@ async function legacy(entry) {
 }
 
 async function newEra(entry) {
-    const r = await run(entry, "list", "call", "echo", '{"message":"hi"}', "call", "slow", '{"steps":3}', "cancel", "slow", '{"steps":100}', 300,
+    const r = await run(entry, "list", "call", "echo", '{"message":"hi"}', "call", "slow", '{"steps":3}', "cancel", "slow", '{"steps":100}',
         "call", "pay", '{"amount":5}', "decline", "pay", '{"amount":5}', "call", "weather", "{}", "call", "fail", "{}",
-        "call", "grow", "{}", "wait", 500, "list", "call", "fruit", "{}");
+        "call", "grow", "{}", "listed", "fruit", "list", "call", "fruit", "{}");
     must(r.status === 0, `status ${r.status}\n${JSON.stringify(r.lines).slice(0, 2000)}\n${r.err.slice(0, 2000)}`);
     must(r.states[0].startsWith("ready (2026-07-28"), `state: ${r.states[0]}`);
     const [echo, slow, cancelled, paid, refused, weather, fail, , fruit] = r.results;
     same(echo, { outcome: "done", text: "Echo: hi" });
     same(slow.outcome, "done");
-    must(r.progress.length >= 3, "progress");
+    must(r.progress.filter((p) => p > 0.3).length >= 3, "progress");
     same(cancelled.outcome, "unknown");             // it asks by default, and the server had it
     same(paid.text, 'accept {"sure":true} with state');
     same(refused.text, "decline null with state");
@@ -90,9 +80,7 @@ async function newEra(entry) {
 
 test("server-everything over stdio", () => legacy({ command: process.execPath, args: [everything, "stdio"] }));
 test("server-everything over HTTP", async (t) => {
-    const port = await freePort();
-    t.program(process.execPath, [everything, "streamableHttp"], { env: { ...process.env, PORT: String(port) } });
-    await reachable(port);
+    const port = await listening(t, ["-r", join(here, "port.cjs"), everything, "streamableHttp"], { PORT: "0" });
     await legacy({ url: `http://127.0.0.1:${port}/mcp` });
 });
 test("a server of the new era over stdio", () => newEra({ command: process.execPath, args: [modern, "stdio"] }));
@@ -126,7 +114,7 @@ test("a server that dies is started again", async () => {
             if (m.method === "tools/list") say(m.id, { tools: [{ name: "die", inputSchema: { type: "object" } }, { name: "live", inputSchema: { type: "object" } }] });
             if (m.method === "tools/call" && m.params.name === "die") process.exit(3);
             if (m.method === "tools/call") say(m.id, { content: [{ type: "text", text: "alive" }] }); });`;
-    const r = await run({ command: process.execPath, args: ["-e", script] }, "call", "die", "{}", "call", "live", "{}", "wait", 2000, "call", "live", "{}");
+    const r = await run({ command: process.execPath, args: ["-e", script] }, "call", "die", "{}", "call", "live", "{}", "ready", "call", "live", "{}");
     same(r.results.map((x) => x.outcome), ["unknown", "failed", "done"]);
     must(r.states.some((s) => s.includes("exit status 3")), "the reason is not told");
 });
@@ -137,7 +125,7 @@ const [from, to] = (process.env.HOSTILE ?? "1-2").split("-").map(Number);
 async function hostile(t, seed, http) {
     const log = join(t.folder(), "calls"), env = { HOSTILE_LOG: log }, script = [join(here, "hostile.mjs"), String(seed)];
     const entry = http ? { url: `http://127.0.0.1:${await listening(t, [...script, "http"], env)}/` } : { command: process.execPath, args: script, env };
-    const asked = ["many", "go", "{}", "12", "call", "go", '{"a":\n1}', "cancel", "go", "{}", "50", "many", "go", "{}", "12", "decline", "go", "{}"];
+    const asked = ["many", "go", "{}", "12", "call", "go", '{"a":\n1}', "cancel_after", "go", "{}", "50", "many", "go", "{}", "12", "decline", "go", "{}"];
     const { code, out, err } = await runToEnd(client, [JSON.stringify({ ...entry, timeout: 1 }), ...asked], { ms: 90000 });
     must((code === 0 || code === 2) && !/Sanitizer|runtime error/.test(err), `seed ${seed}${http ? " http" : ""}: ${code}\n${err.slice(-3000)}`);
     const results = out.split("\n").filter((l) => l.startsWith('{"result"')).length, asks = out.split("\n").filter((l) => l.startsWith('{"ask"')).length;

@@ -2,4 +2,4 @@
 // real clients, and both against the conformance suite. Installs its packages when they are missing; without a registry it is skipped.
 import { suite } from '../lib/test.mjs';
 
-await suite(import.meta.dirname, { jobs: 1, timeout_ms: 180000, packages: true });
+await suite(import.meta.dirname, { timeout_ms: 180000, packages: true });
