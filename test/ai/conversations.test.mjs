@@ -1,15 +1,18 @@
 // conversations.test.mjs -- what people do with a chat, held against both majors and all
 // doors the AI SDK knows.
 import { check, same, settled, test as register, until } from '../live/lib.mjs';
+import { serveModel, startUpstream } from '../live/upstream.mjs';
 import { MAJORS, chatOf } from './client.mjs';
 
-// Each test runs for each major and door; the WebSocket transport is major 7's.
+// Each test runs for each major and door; the WebSocket transport is major 7's. {scripted}: the model is `up`, which says
+// what it is told, and waits where it is told to.
 const DOORS = [[6, '/api/chat'], [7, '/api/chat'], [6, '/stream'], [7, '/stream'], [7, 'ws']];
-function test(name, run, { doors = DOORS, config } = {}) {
+function test(name, run, { doors = DOORS, config, scripted } = {}) {
     for (const [major, door] of doors)
         register(`ai ${major} on ${door}: ${name}`, async (t) => {
-            const server = await t.serve({ config });
-            await run({ t, server, major, door, chat: (more) => chatOf(t, server, major, { door, ...more }) });
+            const up = scripted && await startUpstream(t);
+            const server = await (up ? serveModel(t, up, 'openai', { config }) : t.serve({ config }));
+            await run({ t, server, up, major, door, chat: (more) => chatOf(t, server, major, { door, ...more }) });
         });
 }
 const adk = (door) => door === '/stream';
@@ -189,38 +192,44 @@ test('another tab that stops a run: this one ends without a loop', async ({ chat
     fine(c, 1);
 }, { config: { demo: { token_ms: 10 } } });
 
-test('resume after a reload shows the whole message once', async ({ t, server, major, door, chat }) => {
-    const c = chat();
-    const talk = c.chat.sendMessage({ text: 'Tell me a long story' });
-    await until(() => c.last?.role === 'assistant' && c.text.length > 10, 'the first words');
-    const history = (await server.get(`/v1/threads/${c.id}`)).json.messages;
-    same(history.map((m) => m.role), ['user'], 'the unfinished answer is left out');
+// Somebody comes back to an answer that is being told: `history` is what the page was told, `told` how much of the
+// answer it is told again before the model goes on.
+async function comeBack({ t, server, up, major, door }, c, talk, history, told) {
     const reloaded = chatOf(t, server, major, { door, id: c.id, messages: history });
-    await reloaded.chat.resumeStream();
+    const resumed = reloaded.chat.resumeStream();
+    await until(() => reloaded.last?.role === 'assistant' && reloaded.text.length > told, 'the words so far');
+    await up.go();
+    await resumed;
     await reloaded.quiet();
     await talk;
     fine(reloaded, 0);
+    return reloaded;
+}
+
+test('resume after a reload shows the whole message once', async (o) => {
+    const c = o.chat();
+    const talk = c.chat.sendMessage({ text: '{{scenario:held-60}} Tell me a long story' });
+    await until(() => c.last?.role === 'assistant' && c.text.length > 10, 'the first words');
+    const history = (await o.server.get(`/v1/threads/${c.id}`)).json.messages;
+    same(history.map((m) => m.role), ['user'], 'the unfinished answer is left out');
+    const reloaded = await comeBack(o, c, talk, history, 10);
     same(reloaded.chat.messages.map((m) => m.role), ['user', 'assistant']);
     same(reloaded.text, c.text);
     same(reloaded.last.id, c.last.id);
-}, { config: { demo: { token_ms: 3 } } });
+}, { scripted: true });
 
-test('resume in the continuation of an approved payment replays both halves as one message', async ({ t, server, major, door, chat }) => {
-    const c = chat();
-    await c.say(PAY);
-    const history = (await server.get(`/v1/threads/${c.id}`)).json.messages.slice(0, 1);
+test('resume in the continuation of an approved payment replays both halves as one message', async (o) => {
+    const c = o.chat();
+    await c.say('{{call process_payment {"amount":50,"currency":"USD","recipient":"Hanako"}}} {{then:held-60}}');
+    const history = (await o.server.get(`/v1/threads/${c.id}`)).json.messages.slice(0, 1), first = c.text.length;
     const talk = c.approve(c.asked[0], true);
-    await until(() => server.ledger().length, 'the payment');
-    await until(() => c.text.includes('Done'), 'the continuation');
-    const reloaded = chatOf(t, server, major, { door, id: c.id, messages: history });
-    await reloaded.chat.resumeStream();
-    await reloaded.quiet();
-    await talk;
-    fine(reloaded, 0);
+    await until(() => o.server.ledger().length, 'the payment');
+    await until(() => c.text.length > first + 10, 'the continuation');
+    const reloaded = await comeBack(o, c, talk, history, first + 10);
     same(reloaded.chat.messages.length, 2);
     same(reloaded.tool('process_payment').state, 'output-available');
     same(reloaded.text, c.text);
-}, { config: { demo: { token_ms: 20 } } });
+}, { scripted: true });
 
 test('resume when nothing runs is no error', async ({ chat, server }) => {
     const c = chat();

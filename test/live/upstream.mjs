@@ -25,6 +25,9 @@ class Upstream extends Program {
     async requests() { return (await request(this, 'GET', '/requests')).json; }
     async forget() { await request(this, 'DELETE', '/requests'); }
     async stats() { return (await request(this, 'GET', '/stats')).json; }
+    // Answers of the scenarios held-N stop half way until this is asked for: what a test says about an answer under way does
+    // not depend on who is faster.
+    async go() { await request(this, 'GET', '/go'); }
 }
 
 // A server whose model is the scripted service on this wire.

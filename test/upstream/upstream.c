@@ -9,6 +9,7 @@
  *   forgets them
  *   GET  /stats         {"open","streams","cancelled"}: connections, answers begun, answers left by
  *   the client
+ *   GET  /go            the held answers go on
  *
  * What is answered is chosen by {{scenario:WORD}} in the last user message, else by a
  * model called "sc-WORD", else the conversation is played: {{call NAME {json}}} in the message
@@ -17,8 +18,9 @@
  * {{again}} calls get_weather in every answer as long as calls are allowed. Bodies the real service
  * would refuse get its 400, and so does every body with a picture that says "poison". The words are
  * in the table `faults`; a word with "-once" fails every first, third ... time it is asked for.
- * {{say TEXT}} is the answer itself, {{then-say TEXT}} the next one. "pace-N-US": N tokens, one every US microseconds. "limit-N": a body of more than N bytes is too
- * long.
+ * {{say TEXT}} is the answer itself, {{then-say TEXT}} the next one. "pace-N-US": N tokens, one every
+ * US microseconds. "held-N": N tokens, half of them at once, the others when /go was asked for.
+ * "limit-N": a body of more than N bytes is too long.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +45,7 @@ struct client {
     unsigned       tokens, sent, every_us;
     uint64_t       began_us;
     size_t         long_left; /* of the 100 MB line */
-    bool           answering, dead;
+    bool           answering, dead, held;
 };
 
 struct record {
@@ -524,13 +526,18 @@ static void play(struct client *c, const struct asked *q, struct str body)
 
 /* --- load: tokens at a pace ------------------------------------------------------------------ */
 
+static bool is_due(const struct client *c, uint64_t now)
+{
+    return c->sent < (c->held ? c->tokens / 2 : c->tokens) &&
+           now >= c->began_us + (uint64_t)c->sent * c->every_us;
+}
+
 static void on_pace(uv_timer_t *t)
 {
     uint64_t now = uv_hrtime() / 1000;
     LIST_EACH (n, &paced) {
         struct client *c = LIST_ITEM(n, struct client, paced);
-        while (c->sent < c->tokens && now >= c->began_us + (uint64_t)c->sent * c->every_us)
-            speak_token(&c->speaker, c->sent++);
+        while (is_due(c, now)) speak_token(&c->speaker, c->sent++);
         if (c->sent == c->tokens) {
             if (c->wire == W_ANTHROPIC)
                 buf_lit(&c->out, "data: {\"type\":\"content_block_stop\",\"index\":0}\n\n");
@@ -543,12 +550,25 @@ static void on_pace(uv_timer_t *t)
     }
 }
 
-static bool start_pace(struct client *c, struct str word)
+static void let_go(struct client *asked)
+{
+    LIST_EACH (n, &paced) LIST_ITEM(n, struct client, paced)->held = false;
+    send_plain(asked, "200 OK", "", STR(""));
+}
+
+static bool is_paced(struct client *c, struct str word)
 {
     char text[64];
-    if (!str_starts(word, STR("pace-")) || word.len >= sizeof text) return false;
+    if (word.len >= sizeof text) return false;
     snprintf(text, sizeof text, STR_FMT, STR_ARG(word));
-    if (sscanf(text, "pace-%u-%u", &c->tokens, &c->every_us) != 2) return false;
+    c->every_us = 0;
+    c->held = sscanf(text, "held-%u", &c->tokens) == 1;
+    return c->held || sscanf(text, "pace-%u-%u", &c->tokens, &c->every_us) == 2;
+}
+
+static bool start_pace(struct client *c, struct str word)
+{
+    if (!is_paced(c, word)) return false;
     begin(c);
     flush(c);
     c->sent = 0;
@@ -740,6 +760,7 @@ static void answer(struct client *c, struct str head, struct str body)
         if (str_is(method, "DELETE")) forget();
         serve_requests(c);
     } else if (str_is(path, "/stats")) serve_stats(c);
+    else if (str_is(path, "/go")) let_go(c);
     else send_plain(c, "404 Not Found", "", STR(""));
 }
 
