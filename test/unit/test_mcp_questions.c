@@ -37,10 +37,11 @@ TEST(no_clock_runs_while_a_person_thinks)
     struct ran r = { 0 };
     fake_begin("two-questions", ",\"timeout\":1");
     ran_start(T, &r, fake_tool("s__go"), "{}");
+    toolrun_while(T, r.asked == 0);
     toolrun_turn(T, 1600);
     CHECK(!r.over && r.asked == 1);
     r.job.tool->ops->answer(&r.job, true, STR("{\"n\":1}"));
-    toolrun_turn(T, 50);
+    toolrun_while(T, r.asked == 1);
     r.job.tool->ops->answer(&r.job, true, STR("{\"n\":2}"));
     ran_wait(T, &r, 3000);
     CHECK(r.outcome == TOOL_DONE);
