@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "door/app.h"
 #include "run/approval.h"
+#include "run/people.h"
 #include "run/rules.h"
 
 #define LIST_MAX 500 /* also what is told when nobody says how many */
@@ -65,7 +66,8 @@ static void write_damaged(struct buf *out, const struct store_row *row)
 
 /* What the one who looks may do: a row that a rule asks about says it last. */
 struct look_at {
-    bool hidden, waits, may, voted;
+    bool       hidden, waits, may, voted;
+    struct str lapsed; /* whose yeses do not count any more: a list; STR_NONE: all count */
 };
 
 static bool has_vote(const struct jv *body, struct str name)
@@ -81,6 +83,30 @@ static bool has_member(struct str body, const char *quoted)
     return str_find(body, str_c(quoted)) >= 0;
 }
 
+/* The yeses of who has lost the role since. It follows from who is known now, so no row has it. */
+static struct str lapsed(struct arena *a, const struct people *known, const struct jv *body,
+                         struct str owner)
+{
+    const struct jv *votes = jv_get(body, "votes"), *who = jv_get(body, "who");
+    struct buf       b;
+    struct jsonw     w;
+    struct str       list = STR_NONE;
+    bool             any = false;
+    buf_init(&b, 0);
+    jsonw_init(&w, &b);
+    jw_arr(&w);
+    JV_EACH (v, votes) {
+        struct str by = jv_str_at(v, "by");
+        if (rules_counts(who, owner, known, by, clock_wall_ms())) continue;
+        jw_str(&w, by);
+        any = true;
+    }
+    jw_end_arr(&w);
+    if (any && !b.err) list = arena_dup(a, buf_view(&b));
+    buf_done(&b);
+    return list;
+}
+
 /* Who comes in by a later level sees what goes on from then on: what was over before it is not
  * theirs. As long as something is to be said about it, that is now. */
 static int64_t stood_at(const struct store_row *row, const struct jv *body)
@@ -94,7 +120,7 @@ static int64_t stood_at(const struct store_row *row, const struct jv *body)
 /* `all`: they may see everybody's, whatever a rule says. `at_ms`: judged as it stood then; 0: as
  * stood_at() says. Who changed a call before saying yes, or gave the grant it ran by, sees what
  * became of it, though nobody was asked about that one. */
-static struct look_at look_at(struct arena *a, const struct store_row *row,
+static struct look_at look_at(const struct app *app, struct arena *a, const struct store_row *row,
                               const struct principal *p, bool all, int64_t at_ms)
 {
     struct look_at k = { 0 };
@@ -115,38 +141,38 @@ static struct look_at look_at(struct arena *a, const struct store_row *row,
     if (!k.waits) return k;
     k.voted = has_vote(body, p->name);
     k.may = !k.voted && rules_lets(who, row->owner, &v, clock_wall_ms());
+    k.lapsed = lapsed(a, hub_setup(app->hub)->people, body, row->owner);
     return k;
+}
+
+static void write_owner(struct buf *out, const struct store_row *row)
+{
+    struct jsonw w;
+    buf_lit(out, "{\"owner\":");
+    jsonw_init(&w, out);
+    jw_str(&w, row->owner);
+    buf_chr(out, ',');
+}
+
+static void write_standing(struct buf *out, const struct look_at *k)
+{
+    buf_printf(out, ",\"may\":%s,\"voted\":%s", k->may ? "true" : "false",
+               k->voted ? "true" : "false");
+    if (k->lapsed.ptr) buf_printf(out, ",\"lapsed\":" STR_FMT, STR_ARG(k->lapsed));
+    buf_chr(out, '}');
 }
 
 /* The row as it was stored; with its owner in front when it may be somebody else's. */
 static void write_body(struct buf *out, const struct store_list *l, const struct store_row *row,
                        struct str body, const struct look_at *k)
 {
-    struct jsonw w;
-    if (k->waits && body.len && body.ptr[body.len - 1] == '}') {
-        struct str more = k->may     ? STR(",\"may\":true,\"voted\":false}")
-                          : k->voted ? STR(",\"may\":false,\"voted\":true}")
-                                     : STR(",\"may\":false,\"voted\":false}");
-        if (l->everybody) {
-            buf_lit(out, "{\"owner\":");
-            jsonw_init(&w, out);
-            jw_str(&w, row->owner);
-            buf_chr(out, ',');
-            body = str_from(body, 1);
-        }
-        buf_str(out, str_cut(body, body.len - 1));
-        buf_str(out, more);
-        return;
+    bool stands = k->waits && body.len && body.ptr[body.len - 1] == '}';
+    if (l->everybody && str_starts(body, STR("{\""))) {
+        write_owner(out, row);
+        body = str_from(body, 1);
     }
-    if (!l->everybody || !str_starts(body, STR("{\""))) {
-        buf_str(out, body);
-        return;
-    }
-    buf_lit(out, "{\"owner\":");
-    jsonw_init(&w, out);
-    jw_str(&w, row->owner);
-    buf_chr(out, ',');
-    buf_str(out, str_from(body, 1));
+    buf_str(out, stands ? str_cut(body, body.len - 1) : body);
+    if (stands) write_standing(out, k);
 }
 
 /* ... but for what the one who looks may not know of somebody else's. */
@@ -191,7 +217,7 @@ bool approval_show_event(struct buf *out, const struct app *app, const struct st
     arena_init(&a, 0);
     bool ok = json_parse_own(&a, row.approval.body, &body) == OK;
     if (ok) row.approval.status = jv_str_at(body, "status");
-    struct look_at k = look_at(&a, &row, p, all, at_ms);
+    struct look_at k = look_at(app, &a, &row, p, all, at_ms);
     if (ok && !k.hidden) write_row(out, app, &l, &row, &k);
     arena_done(&a);
     return ok && !k.hidden;
@@ -210,7 +236,7 @@ static void write_list(struct buf *b, struct listing *k, const struct store_row 
     jw_key(&w, "approvals");
     jw_arr(&w);
     for (size_t i = 0; i < count; i++) {
-        struct look_at how = look_at(&k->arena, &rows[i], q->principal, all, 0);
+        struct look_at how = look_at(k->ask.app, &k->arena, &rows[i], q->principal, all, 0);
         if (how.hidden || (str_is(l->status, "pending") && is_overdue(&rows[i].approval))) continue;
         buf_init(&row, 0);
         write_row(&row, k->ask.app, &k->list, &rows[i], &how);
@@ -239,7 +265,8 @@ static void on_list(struct store_list *l, enum err e, const struct store_row *ro
         struct request *q = conn_request(c);
         struct look_at  how = { 0 };
         if (k->one && count)
-            how = look_at(&k->arena, &rows[0], q->principal, approvals_all(k->ask.app, q), 0);
+            how = look_at(k->ask.app, &k->arena, &rows[0], q->principal,
+                          approvals_all(k->ask.app, q), 0);
         if (k->one && (!count || how.hidden)) unknown(c);
         else {
             buf_init(&b, 0);

@@ -480,13 +480,20 @@ static void decide(struct listing *k, struct request *q, const struct asklink *l
     ask_submit(ask, c);
 }
 
+/* It is one of ours, and decides nothing (any more). Looking at it again is nobody's fault. */
+static void log_void(const struct request *q, const struct asklink *k, const char *why)
+{
+    log_line(LOG_SECURITY, "link.refused", "why", why, "by", log_str(k->person), "id",
+             log_str(k->id), "peer", log_str(conn_peer(q->conn)), NULL);
+}
+
 static void on_answer(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
                       struct str next)
 {
     struct listing *k = LIST_ITEM(l, struct listing, list);
     struct conn    *c = k->ask.conn;
     struct app     *a = k->ask.app;
-    struct asklink  link;
+    struct asklink  link = { 0 };
     (void)next;
     if (c && !listing_failed(k, e)) {
         struct request  *q = conn_request(c);
@@ -495,8 +502,10 @@ static void on_answer(struct store_list *l, enum err e, const struct store_row *
             row = open_row(&k->arena, &link, rows, count);
         struct str decision = form_member(q->arena, q->body, "decision");
         bool       twice = count_members(q->body, "decision") != 1;
+        bool       theirs = row && may_answer(a, row, link.owner, link.person);
+        if (!theirs) log_void(q, &link, row ? "not_approver" : "used_or_over");
         if (!row) say_void(c, a);
-        else if (!may_answer(a, row, link.owner, link.person)) say_not_theirs(c, a, NULL);
+        else if (!theirs) say_not_theirs(c, a, NULL);
         else if (twice || (!str_is(decision, "approve") && !str_is(decision, "deny")))
             say(c, a, 422, "Nothing was decided", "Press Approve or Deny.");
         else decide(k, q, &link);
@@ -512,7 +521,8 @@ static void lookup(struct server *s, struct request *q,
     struct asklink link;
     /* a void one says the same, whatever is wrong with it */
     if (!read_token(q->arena, a->links_key, q->param[0], &link)) {
-        log_line(LOG_SECURITY, "link.refused", "peer", log_str(conn_peer(q->conn)), NULL);
+        log_line(LOG_SECURITY, "link.refused", "why", "forged_or_old", "peer",
+                 log_str(conn_peer(q->conn)), NULL);
         say_void(q->conn, a);
         return;
     }

@@ -339,3 +339,20 @@ bool rules_lets(const struct jv *shown, struct str owner, const struct voter *v,
         if (has_begun(l, now_ms) && lets(jv_get(l, "to"), owner, v)) return true;
     return false;
 }
+
+static bool counts(const struct jv *level, struct str owner, const struct people *known,
+                   struct str name)
+{
+    struct voter v = { name, jv_str_at(level, "role") };
+    return people_may(known, name, v.roles) && lets(level, owner, &v);
+}
+
+bool rules_counts(const struct jv *shown, struct str owner, const struct people *known,
+                  struct str name, int64_t now_ms)
+{
+    const struct jv *steps = jv_get(shown, "escalate");
+    if (counts(jv_get(shown, "from"), owner, known, name)) return true;
+    JV_EACH (l, steps)
+        if (has_begun(l, now_ms) && counts(jv_get(l, "to"), owner, known, name)) return true;
+    return false;
+}

@@ -39,6 +39,7 @@ MUST_CHECK enum err rules_for(struct thread *t, const struct call *c, struct are
 /* How long its question waits, by the rule; `otherwise` when that does not say. */
 unsigned            rules_expires(struct thread *t, const struct call *c, unsigned otherwise);
 
+struct people;
 struct voter {
     struct str name, roles;
 };
@@ -65,6 +66,9 @@ int64_t       rules_next(const struct ballot *b);
  * one of the levels that had begun for them?), and may they answer now? */
 bool          rules_shows(const struct jv *shown, const struct voter *v, int64_t at_ms);
 bool rules_lets(const struct jv *shown, struct str owner, const struct voter *v, int64_t now_ms);
+/* Does a yes of theirs still count, as far as is known of them? */
+bool rules_counts(const struct jv *shown, struct str owner, const struct people *known,
+                  struct str name, int64_t now_ms);
 /* `who` as people are shown it: times instead of seconds. */
 void rules_show(struct jsonw *w, const struct ballot *b);
 

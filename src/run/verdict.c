@@ -202,10 +202,13 @@ static bool is_vote(struct thread *t, struct command *c, struct call *call, enum
 {
     const struct fact *asked = fold_asked(&t->fold, c->id);
     if (!c->decide.confirmed || !asked->who.ptr || completes(t, c, asked)) return false;
-    if (c->decide.grant)
+    if (c->decide.grant) {
+        suspicious(t, c, "grant_not_offered");
         return refuse(t, c, 422, "grant_not_offered",
                       "No grant is offered where several people have to say yes.");
+    }
     if (!has_voted(t, asked, c->by)) return add_vote(t, c, call, WORD_APPROVED, e);
+    suspicious(t, c, "voted_before");
     accepted(t, c, call->run->id, asked->seq);
     c->receipt.duplicate = true;
     c->receipt.call = call;

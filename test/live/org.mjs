@@ -1,7 +1,7 @@
 // org.mjs -- people with roles, and a bank that keeps its books: what tests of organisations'
 // approvals stand on. The demo model calls `process_payment`; here it is an http tool, so that what
 // was really paid is in the bank's own list.
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import http from 'node:http';
 import { settled } from './lib.mjs';
 
@@ -75,4 +75,35 @@ export async function script(t, ...steps) {
     t.defer(() => { service.closeAllConnections(); service.close(); });
     return Object.assign(it, { results: () => heard.at(-1).messages.filter((m) => m.role === 'tool').map((m) => m.content),
         model: { provider: 'openai', model: 'm', api_key: 'text:k', base_url: `http://127.0.0.1:${service.address().port}/v1`, retries: 0 } });
+}
+
+// --- an office: who may say yes to what, and who is told ----------------------------------------------
+
+export const PAY = (n, to = 'Hanako') => `Send ${n} dollars to ${to}`;
+export const PEOPLE = { ada: ['user'], fay: ['finance'], fin: ['finance', 'user'], fox: ['finance'], cleo: ['cfo'], root: ['admin'], both: ['user', 'finance', 'admin'] };
+export const RULES = [{ tool: 'process_*', when: { pointer: '/amount', op: '>', value: 1000 }, from: { role: 'finance', count: 2, not_requester: true }, expires: 7200, escalate: [{ after: 1800, to: { role: 'cfo' } }] },
+    { tool: '*', from: 'owner' }];
+export const office = (t, b, tool = {}, rules = RULES, more = {}) => t.serve({ config: payments(b, tool, { auth: auth(PEOPLE), approvals: { rules } }), ...more });
+export const LINKS = { public_url: 'http://127.0.0.1', links: { key: 'text:0123456789abcdef0123456789abcdef' } };
+export const BOT = { ...PEOPLE, bot: ['notifier'] };
+export const desk = (t, b, more = {}) => t.serve({ config: payments(b, {}, { auth: auth(BOT), approvals: { rules: RULES }, ...LINKS, ...more }) });
+
+// A receiver of webhooks: what it got, checked against its secret; `answer` says how it replies.
+export const SECRET = `whsec_${Buffer.from('a secret of twenty-four b').toString('base64')}`;
+export async function receiver(t, answer = () => 200) {
+    const got = [];
+    const server = http.createServer((req, res) => {
+        let text = '';
+        req.on('data', (d) => { text += d; });
+        req.on('end', async () => {
+            const h = req.headers, mac = createHmac('sha256', Buffer.from(SECRET.slice(6), 'base64')).update(`${h['webhook-id']}.${h['webhook-timestamp']}.${text}`).digest('base64');
+            const status = await answer(got.filter((g) => g.id === h['webhook-id']).length, got.length);
+            got.push({ id: h['webhook-id'], sound: h['webhook-signature'] === `v1,${mac}`, body: JSON.parse(text), status });
+            if (status === 'nothing') res.destroy();
+            else res.writeHead(status, status === 302 ? { location: 'http://127.0.0.1:1/' } : {}).end();
+        });
+    });
+    await new Promise((done) => server.listen(0, '127.0.0.1', done));
+    t.defer(() => { server.closeAllConnections(); server.close(); });
+    return { got, url: `http://127.0.0.1:${server.address().port}/hook`, taken: () => [...new Map(got.filter((g) => g.status === 200).map((g) => [g.id, g.body.data.event])).values()] };
 }
