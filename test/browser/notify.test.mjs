@@ -1,21 +1,21 @@
 // A word from the browser, when it was wished for and nobody looks.
 import { equal, test } from './lib/test.mjs';
 
-async function told(t, config) {
+async function told(t, config, answer = 'granted') {
   const server = await t.server(config);
   const tab = await t.tab(server);
-  await tab.page.evaluate(() => {
+  await tab.page.evaluate((says) => {
     window.told = [];
     class Told {
       static permission = 'default';
-      static requestPermission = async () => (Told.permission = 'granted');
+      static requestPermission = async () => (Told.permission = says);
       constructor(title, { body }) {
         window.told.push([title, body]);
       }
       close() {}
     }
     window.Notification = Told;
-  });
+  }, answer);
   const away = (hidden) => tab.page.evaluate((h) => Object.defineProperty(document, 'hidden', { configurable: true, get: () => h }), hidden);
   const wish = async () => {
     await tab.page.getByRole('button', { name: 'Settings' }).click();
@@ -50,6 +50,24 @@ test('nothing is told by the browser to who looks, or did not wish it', async (t
   await tab.send('Send 60 dollars to Hanako');
   await tab.card();
   equal(await words(), [], 'seen');
+});
+
+test('who does not let the browser notify is told so, it is not offered again, and the title still tells', async (t) => {
+  const { tab, away, words } = await told(t, undefined, 'denied');
+  await tab.page.getByRole('button', { name: 'Settings' }).click();
+  const wish = tab.page.getByLabel('Notify me while I look elsewhere');
+  await wish.click();
+  await tab.page.getByText('This browser does not let the page notify you.').waitFor();
+  await tab.page.keyboard.press('Escape');
+  await tab.page.getByRole('button', { name: 'Settings' }).click();
+  await tab.page.getByRole('dialog').waitFor();
+  equal(await wish.count(), 0, 'what the browser would refuse');
+  await tab.page.keyboard.press('Escape');
+  await away(true);
+  await tab.send('Send 50 dollars to Hanako');
+  await tab.$('.ask').waitFor();
+  await tab.page.waitForFunction(() => document.title.startsWith('(1) '));
+  equal(await words(), [], 'nothing is tried');
 });
 
 test('a question in another conversation is in the title and told without waiting for the next look', async (t) => {

@@ -55,7 +55,7 @@ for (const mode of ['direct', 'bidi']) {
   });
 }
 
-test('a vote of somebody who has lost the role stands there, and one more is needed', async (t) => {
+test('a vote of somebody who has lost the role is named as void, and one more is needed', async (t) => {
   const model = await t.model([pays(50), 'It is paid.']);
   const config = { ...finance, model: model.config, tools: { pay: paying } };
   const server = await t.server(config);
@@ -71,7 +71,8 @@ test('a vote of somebody who has lost the role stands there, and one more is nee
   const eve = await signedIn(t, server, 'eve', { path: '/inbox' });
   await eve.$('.ask[data-armed="true"] .ask-yes').click();
   await eve.page.getByText('You have said yes; it waits for the others.').waitFor();
-  equal(squeeze(await eve.$('.ballot').innerText()), 'bob has said yes. You have said yes. One more of finance is needed.', 'two have, and it is not enough');
+  equal(squeeze(await eve.$('.ballot').innerText()), 'The yes of bob does not count any more: they have lost the role. You have said yes. One more of finance is needed.', 'two have, and it is not enough');
+  equal(await violations(eve), [], 'axe');
 });
 
 test('a yes that is worth more than one call: offered as a sentence, used, listed, revoked', async (t) => {

@@ -12,7 +12,7 @@ import { Arguments, Revealed, Sentence } from './Arguments';
 import { BallotLine, mayAnswer, NotMine } from './Ballot';
 import { connectLink } from './connect';
 import { useChat, useNow } from './context';
-import { ChangedArguments, EditFields, useEdit } from './EditFields';
+import { ChangedArguments, EditFields, FormFields, useEdit, useForm } from './EditFields';
 import { firstWish, GrantOfferBox } from './GrantOffer';
 import { Icon, toolIcon } from './icons';
 import { fullTime, humanName, left } from './words';
@@ -55,9 +55,11 @@ export function ApprovalCard({ call, docked = false, from, forWhom = t.you }: Pr
   const [wish, setWish] = useState<GrantWish | null>(null);
   const connect = connectLink(askOf(call), call.name, location.pathname);
   const edit = useEdit(call, mine && !connect);
+  const form = useForm(call, mine && !connect);
+  const fills = form.fields.length > 0;
   const decide = (confirmed: boolean) => {
-    if (!armed || busy || !mine || (confirmed && !edit.attempt())) return;
-    chat.decide(approval.id, confirmed, termsOf(confirmed, reason.trim(), wish, edit.input));
+    if (!armed || busy || !mine || (confirmed && !(fills ? form : edit).attempt())) return;
+    chat.decide(approval.id, confirmed, confirmed && fills ? { payload: form.input } : termsOf(confirmed, reason.trim(), wish, edit.input));
   };
   const startEdit = () => {
     setWish(null);
@@ -65,7 +67,7 @@ export function ApprovalCard({ call, docked = false, from, forWhom = t.you }: Pr
     requestAnimationFrame(() => card.current?.querySelector<HTMLElement>('.editing :is(input, select, textarea)')?.focus());
   };
   const keys = (e: KeyboardEvent) => {
-    if (!e.altKey || busy || asksReason || edit.texts) return; // there Alt types letters
+    if (!e.altKey || busy || asksReason || edit.texts || fills) return; // there Alt types letters
     if (e.code === 'KeyA' && !connect) decide(true);
     else if (e.code === 'KeyD') decide(false);
     else return;
@@ -104,6 +106,7 @@ export function ApprovalCard({ call, docked = false, from, forWhom = t.you }: Pr
       ) : (
         <Arguments input={call.input} />
       )}
+      {fills && <FormFields form={form} />}
       <p className="ask-meta">
         <Icon name={toolIcon(call.name)} size={16} />
         <code>
@@ -113,7 +116,7 @@ export function ApprovalCard({ call, docked = false, from, forWhom = t.you }: Pr
         {approval.risk && <RiskMark risk={approval.risk} />}
         {approval.expiresAt && <Countdown until={approval.expiresAt} />}
       </p>
-      {approval.error && !edit.errorAt && (
+      {approval.error && !edit.errorAt && !form.errorAt && (
         <p className="ask-error" role="alert">
           {approval.error}
         </p>
@@ -144,7 +147,7 @@ export function ApprovalCard({ call, docked = false, from, forWhom = t.you }: Pr
           )}
           {!asksReason && !connect && (
             <button type="button" className="button ask-yes" aria-disabled={busy} onClick={() => decide(true)}>
-              {approval.sending === 'approve' ? t.approving : edit.input !== undefined ? t.approveChanged : wish ? t.approveAndAllow : t.approve}
+              {approval.sending === 'approve' ? t.approving : fills ? t.formSend : edit.input !== undefined ? t.approveChanged : wish ? t.approveAndAllow : t.approve}
             </button>
           )}
           <button type="button" className="button outline" aria-disabled={busy} onClick={() => decide(false)}>

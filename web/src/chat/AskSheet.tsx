@@ -7,6 +7,7 @@ import type { Call } from '../protocol';
 import { ApprovalCard, askOf, stateOf } from './ApprovalCard';
 import { ApproveAll } from './ApproveAll';
 import { useChat } from './context';
+import { formFields } from './fields';
 import { Icon } from './icons';
 import { t } from '../words';
 
@@ -23,7 +24,7 @@ export function AskSheet({ calls }: { calls: Call[] }) {
       <Icon name={name} size={16} />
     </button>
   );
-  const open = calls.filter((c) => !c.approval?.sending);
+  const open = calls.filter((c) => !c.approval?.sending && formFields(c.approval?.form).length === 0); // a form is filled in by itself
   return (
     <section className={folded ? 'ask-sheet folded' : 'ask-sheet'} aria-label={t.yourAnswer}>
       <header>

@@ -7,18 +7,19 @@ import { clock } from './words';
 
 export function BallotLine({ approval }: { approval: Approval }) {
   const chat = useChat();
-  const { who, votes = [], needed } = approval;
+  const { who, votes = [], needed, lapsed } = approval;
   if (!who) return null;
   const name = (by: string) => (chat.name(by) === 'you' ? t.You : by);
-  // A vote counts only while its voter has the role: what still waits needs one more, however many there are.
-  const open = Math.max(approval.status === 'pending' ? 1 : 0, (needed ?? who.from.count) - (votes?.length ?? 0));
+  // A vote counts only while its voter has the role. An older record does not say whose: what still waits needs one more.
+  const counted = (votes?.length ?? 0) - (lapsed?.length ?? 0);
+  const open = Math.max(approval.status === 'pending' ? 1 : 0, (needed ?? who.from.count) - counted);
   const levels = [who.from, ...(who.escalate ?? []).filter((e) => Date.parse(e.at) <= Date.now()).map((e) => e.to)];
   const roles = [...new Set(levels.map((l) => (l.role === 'owner' ? t.roleOwner : l.role)))].reduce(t.orElse);
   return (
     <p className="ballot">
       {(votes ?? []).map((v) => (
         <span key={v.by} title={clock(v.at)}>
-          <Revealed text={t.saidYes(name(v.by))} part />{' '}
+          <Revealed text={(lapsed?.includes(v.by) ? t.saidYesOnce : t.saidYes)(name(v.by))} part />{' '}
         </span>
       ))}
       <span>{open > 0 ? t.stillNeeded(open, roles) : null}</span>

@@ -1,4 +1,5 @@
-/* EditFields.tsx -- the arguments of a request with those that may be changed as fields, and beside each what was asked about.
+/* EditFields.tsx -- the arguments of a request with those that may be changed as fields, and beside each what was asked about;
+ * and the form that a tool at work asks to be filled in.
  *
  * What stands in a field is what will run, hidden characters said below it. What was typed stays while the page is open,
  * also when the card is folded or another request is looked at.
@@ -8,7 +9,7 @@ import { isObject, type Call } from '../protocol';
 import { t } from '../words';
 import { NamedRow, namesWidth, Revealed, ValueOf } from './Arguments';
 import { useChat } from './context';
-import { changesOf, fieldOfError, fieldsOf, shownText, textOf, type Field, type Texts } from './fields';
+import { changesOf, fieldOfError, fieldsOf, filledOf, formFields, shownText, type Field, type Texts, type Wrong } from './fields';
 import { reveal } from './reveal';
 
 const drafts = new Map<string, Texts>();
@@ -45,24 +46,55 @@ export function useEdit(call: Call, offered: boolean): Edit {
   const chat = useChat();
   const { id, edit, error } = call.approval!;
   const [texts, setTexts] = useTexts(id);
-  const [tried, setTried] = useState<Texts | null>(null);
   const schema = chat.tool(call.name)?.input_schema;
   const fields = useMemo(() => (offered && chat.edits && edit?.length ? fieldsOf(edit, call.input, schema) : []), [offered, chat.edits, edit, call.input, schema]);
   const { input, changed, wrong } = changesOf(call.input, fields, texts ?? {});
-  // What was said of a field holds until something else stands in it.
+  const tried = useTried(fields, texts, wrong, texts ? error : undefined);
+  return { fields, texts: fields.length ? texts : null, setTexts, input: changed.length ? input : undefined, ...tried };
+}
+
+/** A tool's own question on its way to being answered: `input` is the form as it is filled in. */
+export function useForm(call: Call, offered: boolean): Edit {
+  const { id, form, error } = call.approval!;
+  const [texts, setTexts] = useTexts(id);
+  const fields = useMemo(() => (offered ? formFields(form) : []), [offered, form]);
+  const { input, wrong } = filledOf(fields, texts ?? {});
+  const tried = useTried(fields, texts, wrong, error?.replace(/^[^/]*: (?=\/)/, '')); // "This is not what was asked for: /age is ..."
+  return { fields, texts: texts ?? {}, setTexts, input: fields.length ? input : undefined, ...tried };
+}
+
+/* What was said of a field holds until something else stands in it. */
+function useTried(fields: Field[], texts: Texts | null, wrong: Record<string, Wrong>, error: string | undefined): Pick<Edit, 'errors' | 'errorAt' | 'attempt'> {
+  const [tried, setTried] = useState<Texts | null>(null);
   const stands = (pointer: string) => tried?.[pointer] === texts?.[pointer];
-  const at = texts && error ? fieldOfError(fields, error) : undefined;
+  const at = error ? fieldOfError(fields, error) : undefined;
   const errors = {
     ...Object.fromEntries(Object.entries(tried ? wrong : {}).flatMap(([p, why]) => (stands(p) ? [[p, t.editWrong[why]]] : []))),
     ...(at && (!tried || stands(at.pointer)) ? { [at.pointer]: inWords(error!, at) } : {}),
   };
-  const attempt = () => (setTried(texts), Object.keys(wrong).length === 0);
-  return { fields, texts: fields.length ? texts : null, setTexts, input: changed.length ? input : undefined, errors, errorAt: at !== undefined, attempt };
+  const attempt = () => (setTried(texts ?? {}), Object.keys(wrong).length === 0);
+  return { errors, errorAt: at !== undefined, attempt };
 }
 
 /* The server calls a place by its pointer. */
 function inWords(error: string, at: Field): string {
   return error.startsWith(at.pointer + ' ') ? labelOf(at) + error.slice(at.pointer.length) : error;
+}
+
+/** The form of a tool's own question. */
+export function FormFields({ form }: { form: Edit }) {
+  return (
+    <>
+      <p className="meta">{t.formHow}</p>
+      <table className="args editing" style={{ '--names': namesWidth(form.fields.map(labelOf)) } as CSSProperties}>
+        <tbody>
+          {form.fields.map((f) => (
+            <FieldRow key={f.pointer} field={f} fresh text={form.texts?.[f.pointer] ?? f.text} error={form.errors[f.pointer]} onText={(text) => form.setTexts({ ...form.texts, [f.pointer]: text })} />
+          ))}
+        </tbody>
+      </table>
+    </>
+  );
 }
 
 interface Props {
@@ -98,24 +130,26 @@ export function EditFields({ input, fields, texts, errors, onText }: Props) {
   );
 }
 
-/** "amount", "address › city" */
+/** "amount", "address › city"; of a form what the tool calls it. */
 export function labelOf(f: Field): string {
-  return f.path.join(' › ');
+  return f.title ?? f.path.join(' › ');
 }
 
 interface RowProps {
   field: Field;
+  /** It asks for something: there is nothing that it was before. */
+  fresh?: boolean;
   text: string;
   error: string | undefined;
   onText: (text: string) => void;
 }
 
-function FieldRow({ field, text, error, onText }: RowProps) {
+function FieldRow({ field, fresh = false, text, error, onText }: RowProps) {
   const id = useId();
-  const changed = text !== field.text;
+  const changed = !fresh && text !== field.text;
   const before = shownText(field, field.text);
   const hides = reveal(shownText(field, text)).some((p) => p.hidden);
-  const about = [changed && `${id}was`, error && `${id}error`].filter(Boolean).join(' ') || undefined;
+  const about = [field.help && `${id}help`, changed && `${id}was`, error && `${id}error`].filter(Boolean).join(' ') || undefined;
   return (
     <tr data-field={field.pointer} data-changed={changed}>
       <th scope="row">
@@ -125,6 +159,11 @@ function FieldRow({ field, text, error, onText }: RowProps) {
       </th>
       <td>
         <Input id={id} field={field} text={text} about={about} wrong={error !== undefined} onText={onText} />
+        {field.help && (
+          <small id={`${id}help`} className="arg-shown">
+            <Revealed text={field.help} part />
+          </small>
+        )}
         {hides && (
           <span className="arg-shown">
             <Revealed text={shownText(field, text)} />
@@ -168,9 +207,9 @@ function Input({ id, field, text, about, wrong, onText }: InputProps): ReactNode
       return (
         <select {...said} className="select" value={text} onChange={(e) => onText(e.target.value)}>
           {(!field.required || field.text === '') && <option value="">{t.empty}</option>}
-          {field.options.map((o, i) => (
+          {field.names.map((name, i) => (
             <option key={i} value={i}>
-              {textOf(o)}
+              {name}
             </option>
           ))}
         </select>

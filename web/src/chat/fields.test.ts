@@ -1,7 +1,7 @@
 // What may be changed becomes fields, and what was typed becomes arguments.
 import { expect, test } from 'vitest';
 import { parseExact } from '../protocol';
-import { changesOf, fieldOfError, fieldsOf } from './fields';
+import { changesOf, fieldOfError, fieldsOf, filledOf, formFields, shownText } from './fields';
 
 const schema = {
   type: 'object',
@@ -72,4 +72,40 @@ test('a sentence of the server belongs to the field that it begins with', () => 
   expect(at('"/address/city" may not be changed here')).toBe('/address/city');
   expect(at('/amounts is not a number')).toBeUndefined();
   expect(at('the input lacks "amount"')).toBeUndefined();
+});
+
+const form = {
+  type: 'object',
+  required: ['account', 'sure', 'n'],
+  properties: {
+    account: { type: 'string', title: 'Account', description: 'The one it is paid from.' },
+    sure: { type: 'boolean' },
+    n: { type: 'integer', default: 3 },
+    way: { type: 'string', enum: ['a', 'b'], enumNames: ['By air', 'By boat'] },
+    speed: { oneOf: [{ const: 1, title: 'slow' }, { const: 2, title: 'fast' }] },
+    memo: { type: 'string' },
+  },
+};
+
+test('what a tool asks for is a form: its titles, its choices in words, its defaults', () => {
+  const fields = formFields(form);
+  expect(fields.map((f) => [f.title ?? f.path[0], f.kind, f.text, f.required])).toEqual([
+    ['Account', 'text', '', true],
+    ['sure', 'flag', '', true],
+    ['n', 'number', '3', true],
+    ['way', 'choice', '', false],
+    ['speed', 'choice', '', false],
+    ['memo', 'text', '', false],
+  ]);
+  expect(fields[0]?.help).toBe('The one it is paid from.');
+  expect(shownText(fields[3]!, '1')).toBe('By boat');
+  expect(formFields(undefined)).toEqual([]);
+  expect(formFields({ type: 'object', properties: {} })).toEqual([]);
+});
+
+test('a form is sent as it is filled in: what is empty is left out, or said', () => {
+  const filled = (texts: Record<string, string>) => filledOf(formFields(form), texts);
+  expect(filled({}).wrong).toEqual({ '/account': 'missing' });
+  expect(JSON.parse(JSON.stringify(filled({ '/account': 'main', '/way': '1', '/speed': '0' }).input))).toEqual({ account: 'main', sure: false, n: 3, way: 'b', speed: 1 });
+  expect(filled({ '/account': 'main', '/n': 'three' }).wrong).toEqual({ '/n': 'number' });
 });

@@ -1,4 +1,4 @@
-/* fields.ts -- the arguments that a person may change before a yes, as fields of a form.
+/* fields.ts -- the arguments that a person may change before a yes, and what a tool at work asks for, as fields of a form.
  *
  * The request lists JSON pointers. The tool's schema says what kind of value stands there; where it says nothing, the
  * value does. What is typed stays text until it is sent, so that a number goes out with the digits of the field. The
@@ -15,13 +15,17 @@ export interface Field {
   kind: Kind;
   /** Of a text: what a browser has a keyboard or a calendar for. */
   input: 'text' | 'date' | 'email' | 'url';
-  /** Of a choice. */
+  /** Of a choice, and what people are shown of each. */
   options: unknown[];
+  names: readonly string[];
   required: boolean;
   /** As it was asked about; undefined: it is not there. */
   value: unknown;
   /** The same, as it stands in the field. */
   text: string;
+  /** Of a form: what the tool calls it, and says of it. */
+  title?: string | undefined;
+  help?: string | undefined;
 }
 
 /** What was typed, by pointer. */
@@ -39,6 +43,19 @@ export function fieldsOf(edit: readonly string[], input: unknown, schema: unknow
     for (const f of fieldsAt(path, spot, schema)) found.set(f.pointer, f);
   }
   return [...found.values()];
+}
+
+/** What a tool's own question wants to know; none: a yes or no is all. */
+export function formFields(schema: unknown): Field[] {
+  const all = isObject(schema) && isObject(schema.properties) ? schema.properties : {};
+  const given = Object.fromEntries(Object.entries(all).flatMap(([name, s]) => (isObject(s) && s.default !== undefined ? [[name, s.default]] : [])));
+  const fields = fieldsOf(Object.keys(all).map((name) => pointerOf([name])), given, schema);
+  return fields.map((f) => ({ ...f, ...wordsOf(f.path.length === 1 ? all[f.path[0]!] : undefined) }));
+}
+
+function wordsOf(schema: unknown): Pick<Field, 'title' | 'help'> {
+  const word = (x: unknown) => (typeof x === 'string' && x !== '' ? x : undefined);
+  return isObject(schema) ? { title: word(schema.title), help: word(schema.description) } : {};
 }
 
 /** A place in the arguments: what the schema says of it, and what stands there. */
@@ -79,10 +96,22 @@ function fieldsAt(path: string[], spot: Spot, root: unknown): Field[] {
 }
 
 function field(path: string[], { schema, value, required }: Spot): Field {
-  const options = Array.isArray(schema.enum) ? schema.enum : [];
+  const { options, names } = optionsOf(schema);
   const kind = kindOf(schema, value, options);
   const text = kind === 'choice' ? indexOf(options, value) : textOf(value, kind);
-  return { pointer: path.map((n) => `/${n.replace(/~/g, '~0').replace(/\//g, '~1')}`).join(''), path, kind, input: inputOf(schema, text), options, required, value, text };
+  return { pointer: pointerOf(path), path, kind, input: inputOf(schema, text), options, names, required, value, text };
+}
+
+function pointerOf(path: readonly string[]): string {
+  return path.map((n) => `/${n.replace(/~/g, '~0').replace(/\//g, '~1')}`).join('');
+}
+
+/* One of a list, or of constants that have titles. */
+function optionsOf(schema: Record<string, unknown>): Pick<Field, 'options' | 'names'> {
+  const titled = [schema.oneOf, schema.anyOf].find((l): l is Record<string, unknown>[] => Array.isArray(l) && l.length > 0 && l.every((x) => isObject(x) && 'const' in x));
+  const options: unknown[] = titled ? titled.map((x) => x.const) : Array.isArray(schema.enum) ? schema.enum : [];
+  const said: unknown[] = titled ? titled.map((x) => x.title) : Array.isArray(schema.enumNames) ? schema.enumNames : [];
+  return { options, names: options.map((o, i) => (typeof said[i] === 'string' ? said[i] : textOf(o))) };
 }
 
 function kindOf(schema: Record<string, unknown>, value: unknown, options: unknown[]): Kind {
@@ -122,10 +151,10 @@ export function textOf(value: unknown, kind?: Kind): string {
 
 /** What stands in a field now, as people read it. */
 export function shownText(f: Field, text: string): string {
-  return f.kind === 'choice' && text !== '' ? textOf(f.options[Number(text)]) : text;
+  return f.kind === 'choice' && text !== '' ? (f.names[Number(text)] ?? '') : text;
 }
 
-export type Wrong = 'number' | 'rounded' | 'json';
+export type Wrong = 'number' | 'rounded' | 'json' | 'missing';
 
 export interface Changes {
   /** All arguments, with what was typed in its place. */
@@ -143,6 +172,20 @@ export function changesOf(input: unknown, fields: readonly Field[], texts: Texts
     const value = read(f, text);
     if (value instanceof Error) out.wrong[f.pointer] = value.message as Wrong;
     else out.input = put(out.input, f.path, value);
+  }
+  return out;
+}
+
+/** A form as it was filled in: what is empty is left out, and said where it must not be. */
+export function filledOf(fields: readonly Field[], texts: Texts): Changes {
+  const out: Changes = { input: {}, changed: [], wrong: {} };
+  for (const f of fields) {
+    const text = texts[f.pointer] ?? f.text;
+    if (text !== f.text) out.changed.push(f);
+    const isLeft = text.trim() === '' && f.kind !== 'flag';
+    const value = !isLeft ? read(f, text) : f.required ? new Error('missing') : undefined;
+    if (value instanceof Error) out.wrong[f.pointer] = value.message as Wrong;
+    else if (value !== undefined) out.input = put(out.input, f.path, value);
   }
   return out;
 }

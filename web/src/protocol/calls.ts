@@ -4,7 +4,7 @@
  * happened, move it along its life. A call that already has an outcome is never
  * moved back by a late or repeated event (replays announce calls again).
  */
-import type { ApprovalRecord, Ballot, Replaces } from './events';
+import { isObject, type ApprovalRecord, type Ballot, type Replaces } from './events';
 import type { Approval, ApprovalStatus, Call, CallStatus, Message } from './state';
 import { settled } from './state';
 
@@ -122,6 +122,7 @@ export function withRecord(c: Call, r: Partial<ApprovalRecord> & { id: string })
     ...(r.ask ? { ask: r.ask } : {}),
     ...(r.risk ? { risk: r.risk } : {}),
     ...(r.expires_at ? { expiresAt: r.expires_at } : {}),
+    ...(isObject(r.schema) ? { form: r.schema } : {}),
     ...(r.decided_at ? { decidedAt: r.decided_at } : {}),
     ...(r.decided_via ? { decidedVia: r.decided_via } : {}),
     ...(r.reason ? { reason: r.reason } : {}),
@@ -138,7 +139,7 @@ export function withRecord(c: Call, r: Partial<ApprovalRecord> & { id: string })
   return { ...c, approval, status: statusFromRecord(c, r.status) };
 }
 
-const ballot = ['who', 'votes', 'needed', 'may', 'voted', 'grant', 'granted', 'edit', 'check'] as const;
+const ballot = ['who', 'votes', 'lapsed', 'needed', 'may', 'voted', 'grant', 'granted', 'edit', 'check'] as const;
 
 function ballotOf(r: Ballot): Ballot {
   return Object.fromEntries(ballot.filter((k) => r[k] !== undefined && r[k] !== null).map((k) => [k, r[k]]));

@@ -82,6 +82,8 @@ export interface PendingApproval {
   ask?: string | null;
   risk?: Risk | null;
   expires_at?: string | null;
+  /** A tool's own question: the form that it wants filled in. */
+  schema?: unknown;
 }
 
 /** Who a rule asks: a role, how many of them. */
@@ -115,6 +117,8 @@ export interface AnswerTerms {
   grant?: GrantWish;
   /** Other arguments than were asked about, all of them: another call is made of it. */
   input?: unknown;
+  /** What a tool's own question wanted to know. */
+  payload?: unknown;
 }
 
 /** What an edit stands in the place of, and where it differs. */
@@ -149,6 +153,8 @@ export interface Granted {
 export interface Ballot {
   who?: { from: Level; escalate?: { at: string; to: Level }[] } | null;
   votes?: { by: string; at: string; via?: string }[] | null;
+  /** Whose yes does not count any more. */
+  lapsed?: string[] | null;
   needed?: number | null;
   /** What this person may do now. */
   may?: boolean | null;

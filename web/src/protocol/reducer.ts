@@ -204,7 +204,7 @@ function ask(m: Message, e: Of<'tool_confirmation'>): Message {
     const another = e.schema !== undefined && c.approval?.id !== e.confirmation_id;
     if (settled.has(c.status) || (c.approval && c.approval.status !== 'pending' && !another)) return c;
     const asked: Call = { ...c, input: e.input ?? c.input, inputText: undefined, ...(another ? { approval: undefined } : {}) };
-    return withRecord(asked, { id: e.confirmation_id, status: 'pending', ask: e.ask, risk: e.risk, expires_at: e.expires_at });
+    return withRecord(asked, { id: e.confirmation_id, status: 'pending', ask: e.ask, risk: e.risk, expires_at: e.expires_at, schema: e.schema });
   });
 }
 

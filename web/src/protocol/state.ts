@@ -40,6 +40,8 @@ export interface Approval extends Ballot {
   ask?: string;
   risk?: Risk;
   expiresAt?: string;
+  /** The form that a tool's own question wants filled in: a schema. */
+  form?: unknown;
   decidedAt?: string;
   decidedBy?: string;
   decidedVia?: string;

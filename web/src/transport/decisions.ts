@@ -30,7 +30,7 @@ export class Decisions {
     this.c.dispatch({ type: 'decision', id: approvalId, state: 'sending', confirmed });
     this.here.add(call.id);
     try {
-      if (terms.grant || terms.input !== undefined || call.approval?.who) return await this.vote(approvalId, confirmed, terms);
+      if (terms.grant || terms.input !== undefined || terms.payload !== undefined || call.approval?.who) return await this.vote(approvalId, confirmed, terms);
       const { reason } = terms;
       await this.way.answer(this.c.id!, { approvalId, confirmed, reason, answerId: newId('a'), call, messageId: message.id });
       const record = {
