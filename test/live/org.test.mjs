@@ -1,7 +1,8 @@
 // The approvals of an organisation: effects once, yeses that are worth more than one call, several
 // people who have to say yes, noes that stay. docs/approvals.md is what they hold to.
 import { check, same, test, until } from './lib.mjs';
-import { BOT, LINKS, PAY, PEOPLE, RULES, SECRET, approval, approvals, as, auth, bank, decide, desk, grants, office, payments, receiver, say, script, still } from './org.mjs';
+import { DOORS } from './doors.mjs';
+import { BOT, LINKS, PAY, PEOPLE, RULES, SECRET, approval, approvals, as, auth, bank, decide, desk, grants, key, office, payments, receiver, say, script, still } from './org.mjs';
 
 // --- the same effect only once ------------------------------------------------------------------
 
@@ -239,6 +240,21 @@ test('two of finance say yes, and only then it runs', async (t) => {
     same(b.books.length, 1);
     same((await approval(server, 'ada', id)).votes.map((v) => v.by), ['fay', 'fin']);
 });
+
+for (const [name, open] of Object.entries(DOORS))
+    test(`${name}: a yes is one vote where two are needed, and says by which door`, async (t) => {
+        const b = await bank(t), server = await t.serve({ config: payments(b, {}, { auth: auth({ ada: ['user', 'finance'], fay: ['finance'] }), approvals: { rules: [{ tool: '*', from: { role: 'finance', count: 2 } }] } }) });
+        server.token = key('ada');                 // whoever comes by a door comes as her
+        const door = await open(t, server);
+        await door.say(PAY(50));
+        const [{ id }] = door.asked;
+        Promise.resolve(door.answer(id, true)).catch(() => {});      // it waits for the others: some doors say so, some wait along
+        const [vote] = await until(async () => { const { votes } = await approval(server, 'fay', id); return votes.length > 0 && votes; }, 'the vote');
+        same([vote.by, !!vote.via, b.books], ['ada', true, []]);
+        same((await decide(server, 'fay', id, true)).json.status, 'approved');
+        await until(() => b.books.length === 1, 'the payment');
+        await door.leave?.();
+    });
 
 test('one no is a no; a vote can be taken back; whoever asked for it does not count', async (t) => {
     const b = await bank(t), server = await office(t, b);
@@ -489,6 +505,24 @@ test('who may see a question is told of everything that becomes of it, from any 
     same((await all.told('asked')).data.approval.id, large.ids[0]);
     same((await server.get('/v1/approvals/events?after=x', as('fay'))).json.error.code, 'bad_place');
     check(!cleo.events.some((e) => e.data?.approval?.id === small.ids[0]), 'not theirs');
+});
+
+test('each thing that can become of a question has its event: expired, cancelled, unknown, settled', async (t) => {
+    const clock = await import('./doors.mjs'), b = await bank(t, () => 'nothing'), rules = [{ tool: '*', from: 'finance', expires: 7200 }];
+    const server = await t.serve(clock.timed(t, { config: payments(b, {}, { auth: auth({ ada: ['user'], fay: ['finance'] }), approvals: { rules } }) })), fay = await inbox(server, 'fay');
+    const lost = await say(server, 'ada', PAY(5)), stopped = await say(server, 'ada', PAY(6)), late = await say(server, 'ada', PAY(7));
+    await decide(server, 'fay', lost.ids[0], true);
+    await still(server, 'ada', lost.thread);
+    same((await server.post(`/v1/approvals/${lost.ids[0]}/settle`, { outcome: 'not_done' }, as('fay'))).status, 200);
+    same((await say(server, 'ada', 'Never mind', stopped.thread)).ids, [], 'going on takes it back');
+    clock.later(server, 7201 * 1000);
+    await approvals(server, 'fay');
+    const last = await fay.told('expired');
+    same(last.data.approval.id, late.ids[0]);
+    const of = (id) => fay.events.filter((e) => e.data?.approval?.id === id).map((e) => [e.data.event, e.data.approval.status]);
+    same(of(lost.ids[0]).map(([event]) => event), ['asked', 'decided', 'unknown', 'settled']);
+    same(of(stopped.ids[0]), [['asked', 'pending'], ['cancelled', 'cancelled']]);
+    same(of(late.ids[0]), [['asked', 'pending'], ['expired', 'expired']]);
 });
 
 const link = (server, who, id, person, more = {}) => server.post(`/v1/approvals/${id}/links`, { for: person, ...more }, as(who));
