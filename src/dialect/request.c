@@ -126,6 +126,23 @@ static bool common(struct command *c, const struct jv *v, struct refusal *why)
 
 /* --- actions ---------------------------------------------------------------------------------- */
 
+static const struct jv *given(const struct jv *v, const char *key)
+{
+    const struct jv *m = jv_get(v, key);
+    return m && m->type != JSON_NULL ? m : NULL;
+}
+
+/* What goes with a yes or no, in whichever form that comes: what was left unread would be a yes to
+ * something else than was meant. */
+static bool read_terms(struct command *c, const struct jv *v, struct refusal *why)
+{
+    if (given(v, "payload")) c->decide.payload = given(v, "payload")->raw;
+    c->decide.grant = given(v, "grant");
+    c->decide.input = given(v, "input");
+    return request_text(c, v, "reason", 4096, &c->decide.reason, why) &&
+           request_text(c, v, "answer_id", REQUEST_ID_MAX, &c->answer_id, why);
+}
+
 static bool decide_action(struct command *c, const struct jv *data, bool confirmed,
                           struct refusal *why)
 {
@@ -135,9 +152,7 @@ static bool decide_action(struct command *c, const struct jv *data, bool confirm
         return refuse(why, 422, "malformed_answer",
                       "\"data\" must hold the \"confirmation_id\" that is answered.");
     c->id = jv_str_at(data, "confirmation_id");
-    if (jv_get(data, "payload")) c->decide.payload = jv_get(data, "payload")->raw;
-    return request_text(c, data, "reason", 4096, &c->decide.reason, why) &&
-           request_text(c, data, "answer_id", REQUEST_ID_MAX, &c->answer_id, why);
+    return read_terms(c, data, why);
 }
 
 static bool fill_action(struct command *c, const struct jv *name, const struct jv *data,
@@ -261,13 +276,7 @@ bool request_answer(struct command *c, const struct jv *v, struct refusal *why)
     if ((a && a->type != JSON_BOOL) || (b && b->type != JSON_BOOL)) return malformed(why);
     if (a && b && a->boolean != b->boolean) return malformed(why);
     c->decide.confirmed = a ? a->boolean : b->boolean;
-    const struct jv *payload = jv_get(v, "payload");
-    const struct jv *grant = jv_get(v, "grant"), *input = jv_get(v, "input");
-    if (payload && payload->type != JSON_NULL) c->decide.payload = payload->raw;
-    if (grant && grant->type != JSON_NULL) c->decide.grant = grant;
-    if (input && input->type != JSON_NULL) c->decide.input = input;
-    return request_text(c, v, "reason", 4096, &c->decide.reason, why) &&
-           request_text(c, v, "answer_id", REQUEST_ID_MAX, &c->answer_id, why);
+    return read_terms(c, v, why);
 }
 
 bool request_result(struct command *c, const struct jv *v, struct refusal *why)

@@ -1,6 +1,7 @@
 // The approvals of an organisation: effects once, yeses that are worth more than one call, several
 // people who have to say yes, noes that stay. docs/approvals.md is what they hold to.
 import { check, same, test, until } from './lib.mjs';
+import { toolsOf } from './ai.mjs';
 import { DOORS } from './doors.mjs';
 import { BOT, LINKS, PAY, PEOPLE, RULES, SECRET, approval, approvals, as, auth, bank, decide, desk, grants, key, office, payments, receiver, say, script, still } from './org.mjs';
 
@@ -476,6 +477,47 @@ test('who changed a call of somebody else sees what became of it, and others of 
     same((await server.get(`/v1/approvals/${now.id}`, as('cleo'))).status, 404);
     same(b.books.map((x) => x.amount), [45]);
 });
+
+// A yes with more in it, by the doors that can carry it: `terms` as REST has them.
+const click = async ({ chat }, id, terms) => {
+    chat.mark(id, true);
+    const part = toolsOf(chat.last).find((p) => p.approval?.id === id || p.toolCallId === id);
+    Object.assign(part.toolCallId === id ? part.output : part.approval, terms);
+    const s = await chat.maybeSend();
+    for (const k of Object.keys(terms)) delete (part.toolCallId === id ? part.output : part.approval)[k];
+    return s;
+};
+const CARRY = {
+    '/api/chat': click,
+    '/stream': click,
+    '/run_sse': (door, id, terms) => door.post([{ functionResponse: { id, name: 'adk_request_confirmation', response: { confirmed: true, ...terms } } }]),
+    '/live': (door, id, terms) => { door.live.approve(id, true, terms); return door.outcome(id); },
+    '/live, as ADK has it': (door, id, terms) => { door.live.send('tool_result', { toolCallId: id, toolName: 'adk_request_confirmation', result: { confirmed: true, ...terms } }, true); return door.outcome(id); },
+    typed: (door, id, terms) => door.read({ action: { action: 'approve', data: { confirmation_id: id, ...terms } } }),
+    '/ag-ui': (door, id, { grant, input }) => door.post({ resume: [{ interruptId: id, status: 'resolved', payload: { approved: true, ...(grant && { grant }), ...(input && { editedArgs: input }) } }] }),
+};
+for (const [name, yes] of Object.entries(CARRY))
+    test(`${name}: a grant and an edit come with a yes, and are judged as by REST`, async (t) => {
+        const b = await bank(t), server = await t.serve({ config: payments(b, { ...GRANT, ...EDIT }) }), open = DOORS[name.split(',')[0]];
+        const first = await open(t, server);
+        await first.say(PAY(50));
+        const [{ id }] = first.asked;
+        await Promise.resolve(yes(first, id, { grant: { scope: 'me', count: 99 } })).then(() => check(false, 'too wide'), () => {});
+        same(await grants(server, null), [], 'a wider one is none');
+        await yes(first, id, { grant: { scope: 'me', count: 2 } });
+        await until(() => b.books.length === 1, 'the payment');
+        const [g] = await until(async () => { const all = await grants(server, null); return all.length && all; }, 'the grant');
+        same([g.count, g.uses, g.status], [2, 1, 'open']);
+        same((await server.request('DELETE', `/v1/grants/${g.id}`)).json.status, 'revoked');
+        const second = await open(t, server);
+        await second.say(PAY(60));
+        const [q] = second.asked;
+        await yes(second, q.id, { input: { ...q.input, amount: 55, memo: 'less' } });
+        await until(() => b.books.length === 2, 'the changed payment');
+        same([b.books[1].amount, b.books[1].memo, (await approval(server, null, q.id)).status], [55, 'less', 'replaced']);
+        await first.leave();
+        await second.leave();
+    });
 
 // --- where people are ------------------------------------------------------------------------------------
 
