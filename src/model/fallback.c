@@ -67,9 +67,11 @@ static bool copy_request(struct arena *a, const struct model_request *q, struct 
     to->thread = arena_dup(a, q->thread);
     to->run = arena_dup(a, q->run);
     to->principal = arena_dup(a, q->principal);
+    to->named = arena_dup(a, q->named);
     to->msgs = copy_msgs(a, q);
     to->tools = tools;
     for (size_t i = 0; tools && i < q->tool_count; i++) {
+        tools[i].declared = q->tools[i].declared;
         tools[i].name = arena_dup(a, q->tools[i].name);
         tools[i].description = arena_dup(a, q->tools[i].description);
         tools[i].schema = arena_dup(a, q->tools[i].schema);

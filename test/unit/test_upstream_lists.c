@@ -79,6 +79,42 @@ TEST(upstream_a_fallback_keeps_signatures_apart)
     trial_close(&t);
 }
 
+/* The request is the caller's only while it is started. */
+TEST(upstream_the_next_model_is_asked_for_the_tool_that_was_chosen)
+{
+    struct model_tool    tool = { STR("look"), STR("Looks."), STR("{\"type\":\"object\"}") };
+    struct trial         t;
+    struct model        *list[2];
+    char                 name[] = "look";
+    struct msg_part      part = { .type = PART_TEXT, .text = STR("hi") };
+    struct msg           msg = { MSG_USER, &part, 1 };
+    struct model_request q = { .msgs = &msg,
+                               .msg_count = 1,
+                               .tools = &tool,
+                               .tool_count = 1,
+                               .choice = CHOICE_NAMED,
+                               .named = str_n(name, 4) };
+    struct buf           seen;
+    trial_open(&t);
+    list[0] = trial_model(&t, "openai", "sc-500", &(struct model_config){ .retries = 0 });
+    list[1] = trial_model(&t, "openai", "named", NULL);
+    t.model = model_fallback_new(STR("two"), list, 2);
+    t.run = t.model->ops->start(t.model, &q, &t.watch);
+    REQUIRE(t.run);
+    memset(name, 'x', 4);
+    loop_timer_set(&t.patience, PATIENCE_MS);
+    loop_run(&t.loop);
+    buf_init(&seen, 0);
+    service_get("GET /requests", &seen);
+    ptrdiff_t at = str_find(buf_view(&seen), STR("\"model\":\"named\""));
+    REQUIRE(at > 0);
+    struct str body = str_from(buf_view(&seen), (size_t)at);
+    CHECK(str_find(body, STR("\"tool_choice\":{")) > 0 && str_find(body, STR("xxxx")) < 0);
+    buf_done(&seen);
+    for (int i = 0; i < 2; i++) list[i]->ops->free(list[i]);
+    trial_close(&t);
+}
+
 /* --- what is counted when the provider does not count ----------------------------------------- */
 
 static bool told(struct trial *t, const char *line)
