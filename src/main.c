@@ -54,6 +54,11 @@ static const char HELP[] =
     "  parley audit show THREAD [--config FILE] [--store URL]\n"
     "                             who was asked what in a conversation, who said yes, what came of "
     "it\n"
+    "  parley show THREAD [STEP] [URL] [--config FILE] [--store URL] [--json]\n"
+    "                             why it did that: every step of a conversation, from the store or "
+    "a running\n"
+    "                             server; with a number that step and the exact request to the "
+    "model\n"
     "  parley people export NAME [--config FILE] [--store URL]\n"
     "                             all that is kept about a person, as JSON Lines\n"
     "  parley people erase NAME [URL]\n"
@@ -122,6 +127,7 @@ static int choose(int argc, char **argv)
         { "approvals", cli_approvals }, { "backup", cli_backup }, { "restore", cli_restore },
         { "nodes", cli_nodes },         { "move", cli_move },     { "mcp", cli_mcp },
         { "chat", cli_chat },           { "audit", cli_audit },   { "people", cli_people },
+        { "show", cli_show },
     };
     const char *name = argc > 1 ? argv[1] : "--help";
     for (size_t i = 0; i < sizeof COMMANDS / sizeof COMMANDS[0]; i++)

@@ -181,22 +181,6 @@ static int export(struct inspection *k)
 
 /* --- show ---------------------------------------------------------------------------- */
 
-/* "  asked.by   ann" for every member, those of objects under their name. */
-static void show_members(const struct jv *v, const char *under)
-{
-    JV_EACH (m, v) {
-        char name[64];
-        snprintf(name, sizeof name, "%s%s" STR_FMT, under, *under ? "." : "", STR_ARG(m->key));
-        if (jv_is(m, JSON_OBJECT)) {
-            show_members(m, name);
-            continue;
-        }
-        printf("  %-18s ", name);
-        desk_put(stdout, jv_is(m, JSON_STRING) ? jv_str(m) : m->raw, GLYPH_LINE);
-        putchar('\n');
-    }
-}
-
 static void show_stub(struct inspection *k, const struct jv *line)
 {
     struct jv *body = NULL;
@@ -210,7 +194,7 @@ static void show_stub(struct inspection *k, const struct jv *line)
     putchar('\n');
     JV_EACH (c, jv_get(body, "calls")) {
         printf("call\n");
-        show_members(c, "");
+        desk_members(c, "", 2);
     }
 }
 
@@ -235,7 +219,7 @@ static bool show_line(void *ctx, struct str text)
     if (str_is(type, "stub")) show_stub(k, line);
     if (str_is(type, "call")) {
         puts("call");
-        show_members(line, "");
+        desk_members(line, "", 2);
     }
     arena_reset(&k->arena);
     return !ferror(stdout);

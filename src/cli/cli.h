@@ -19,6 +19,7 @@ int cli_move(int argc, char **argv);      /* move.c */
 int cli_nodes(int argc, char **argv);     /* nodes.c */
 int cli_people(int argc, char **argv);    /* person.c */
 int cli_restore(int argc, char **argv);   /* restore.c */
+int cli_show(int argc, char **argv);      /* show.c */
 int cli_tools(int argc, char **argv);     /* tools.c */
 
 struct cli_line {

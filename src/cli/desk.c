@@ -118,6 +118,29 @@ void desk_line(FILE *out, const char *name, struct str s, enum glyph_way way)
     fputc('\n', out);
 }
 
+/* What is shown at a place of its own, where it is there (show.c). */
+static bool has_place(struct str key)
+{
+    return str_is(key, "steps") || str_is(key, "calls") || str_is(key, "said") ||
+           str_is(key, "request");
+}
+
+void desk_members(const struct jv *v, const char *under, int indent)
+{
+    JV_EACH (m, v) {
+        char name[64];
+        snprintf(name, sizeof name, "%s%s" STR_FMT, under, *under ? "." : "", STR_ARG(m->key));
+        if (has_place(m->key)) continue;
+        if (jv_is(m, JSON_OBJECT)) {
+            desk_members(m, name, indent);
+            continue;
+        }
+        printf("%*s%-18s ", indent, "", name);
+        desk_put(stdout, jv_is(m, JSON_STRING) ? jv_str(m) : m->raw, GLYPH_LINE);
+        putchar('\n');
+    }
+}
+
 void desk_style(const struct desk *k, FILE *out, const char *code)
 {
     if (k->colours) fputs(code, out);

@@ -289,6 +289,7 @@ void                      share_read(struct server *s, struct request *q);
 /* An approval's row for who may not read the words that led to it. */
 void                      context_hide(struct buf *out, struct str body);
 void                      rest_usage(struct server *s, struct request *q);    /* usage.c */
+void                      why_trace(struct server *s, struct request *q);     /* why.c */
 void                      people_erase(struct server *s, struct request *q);  /* forget.c */
 void                      session_begin(struct server *s, struct request *q); /* signin.c */
 void                      session_show(struct server *s, struct request *q);

@@ -65,6 +65,7 @@ const struct route app_routes[] = {
     { "GET", "/v1/threads/{}/share", share_show },
     { "DELETE", "/v1/threads/{}/share", share_take_back },
     { "GET", "/v1/shared/{}", share_read, EVERYBODY },
+    { "GET", "/v1/threads/{}/trace", why_trace, ROLE_USER | ROLE_ADMIN },
     { "GET", "/v1/threads/{}/events", door_events, 0, &TYPED },
     { "POST", "/v1/threads/{}/stop", rest_stop },
     { "POST", "/v1/threads/{}/actions", rest_action },

@@ -509,6 +509,7 @@ struct model *model_demo_new(struct loop *l, unsigned token_ms)
     if (!d) return NULL;
     d->loop = l;
     d->token_ms = token_ms;
-    d->base = (struct model){ &ops, STR("demo"), STR("demo"), STR("demo-script-1") };
+    d->base = (struct model){ &ops, STR("demo"), STR("demo"), STR("demo-script-1"),
+                              .how = STR("[{\"name\":\"demo\",\"provider\":\"demo\"}]") };
     return &d->base;
 }

@@ -9,7 +9,7 @@
  */
 #include "base/jsonw.h"
 #include "base/log.h"
-#include "model/provider.h"
+#include "model/wire.h"
 
 struct fallback {
     struct model   model;
@@ -90,9 +90,8 @@ static struct str own_opaque(struct arena *a, struct str opaque, struct str prov
     return inner ? inner->raw : STR_NONE;
 }
 
-/* The request as `provider` may see it; shares all but the parts with `q`. */
-static bool show_to(struct arena *a, const struct model_request *q, struct str provider,
-                    struct model_request *to)
+bool fallback_show(struct arena *a, const struct model_request *q, struct str provider,
+                   struct model_request *to)
 {
     struct msg *msgs = arena_array(a, q->msg_count + 1, sizeof *msgs);
     *to = *q;
@@ -243,7 +242,7 @@ static bool start_next(struct model_run *r, const struct model_request *q, size_
         struct arena         a;
         arena_init(&a, 0);
         r->at = i;
-        bool ready = !r->f->mixed || show_to(&a, q, m->provider, &shown);
+        bool ready = !r->f->mixed || fallback_show(&a, q, m->provider, &shown);
         shown.another = i + 1 < r->f->count;
         if (ready) r->inner = m->ops->start(m, &shown, &r->own);
         arena_done(&a);
@@ -298,6 +297,12 @@ static const struct model *answering(const struct model_run *r)
     return r->f->models[r->at];
 }
 
+static bool stripped(const struct model_run *r)
+{
+    const struct model_ops *ops = r->f->models[r->at]->ops;
+    return r->inner && ops->stripped && ops->stripped(r->inner);
+}
+
 static void free_model(struct model *model)
 {
     struct fallback *f = LIST_ITEM(model, struct fallback, model);
@@ -305,9 +310,24 @@ static void free_model(struct model *model)
     mem_free(f);
 }
 
+/* "[a]" and "[b]" are "[a,b]". */
+static struct str all_how(struct fallback *f)
+{
+    struct buf b;
+    buf_init(&b, 0);
+    for (size_t i = 0; i < f->count; i++) {
+        struct str how = f->models[i]->how;
+        if (how.len < 2) continue;
+        buf_chr(&b, b.len ? ',' : '[');
+        buf_str(&b, str_n(how.ptr + 1, how.len - 2));
+    }
+    if (b.len) buf_chr(&b, ']');
+    return buf_into(&b, &f->arena);
+}
+
 struct model *model_fallback_new(struct str name, struct model *const *models, size_t count)
 {
-    static const struct model_ops ops = { start, cancel, free_model, NULL, answering };
+    static const struct model_ops ops = { start, cancel, free_model, NULL, answering, stripped };
     struct fallback              *f = count ? mem_alloc(sizeof *f) : NULL;
     if (!f) return NULL;
     arena_init(&f->arena, 0);
@@ -325,6 +345,7 @@ struct model *model_fallback_new(struct str name, struct model *const *models, s
         if (models[i]->context && (!f->model.context || models[i]->context < f->model.context))
             f->model.context = models[i]->context;
     }
+    f->model.how = all_how(f);
     f->model.provider = f->mixed ? STR("fallback") : models[0]->provider;
     return &f->model;
 }

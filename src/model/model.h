@@ -159,6 +159,8 @@ struct model_ops {
     uint64_t (*away_ms)(const struct model *m);
     /* Of several models that look like one: the one that answers. NULL: it is itself. */
     const struct model *(*answering)(const struct model_run *r);
+    /* Was it asked once more without the signatures in its request? NULL: never. */
+    bool (*stripped)(const struct model_run *r);
 };
 
 struct model {
@@ -171,6 +173,9 @@ struct model {
     int64_t                 context;
     /* of a million tokens that it reads, and writes, in millionths of the currency */
     int64_t                 price_in, price_out;
+    /* what a request to it depends on beside struct model_request, for model_sent(): no keys in it.
+     * STR_NONE: nothing is sent anywhere */
+    struct str              how;
 };
 
 /* The scripted model compiled in: no key, no network. `token_ms` between words; 0: as fast as the

@@ -64,6 +64,12 @@ struct model_config {
 /* A model, or NULL and in *why a sentence about the configuration (static text). */
 struct model *model_remote_new(struct upstream *up, const struct model_config *c, struct str *why);
 
+/* The body that a model was sent for `q`, byte for byte. `how`: struct model.how, parsed; `name`: which
+ * model of a list, STR_NONE: the first; `stripped`: without signatures. False: nothing was sent, as
+ * to the demo model; then it is the request in OpenAI's form, so that there is something to read. */
+bool model_sent(struct buf *out, const struct jv *how, struct str name, bool stripped,
+                const struct model_request *q);
+
 /* For /metrics, by model: calls that it answers now and that wait for a place, how long answers
  * took, and what failed. */
 void model_metrics(struct buf *out);

@@ -659,3 +659,8 @@ void remote_cancel(struct model_run *r)
     end(r);
     release(r);
 }
+
+bool remote_stripped(const struct model_run *r)
+{
+    return r->stripped;
+}

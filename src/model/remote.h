@@ -29,5 +29,6 @@ struct remote {
 struct model_run *remote_start(struct model *model, const struct model_request *q,
                                struct model_sink *sink);
 void              remote_cancel(struct model_run *r);
+bool              remote_stripped(const struct model_run *r);
 
 #endif

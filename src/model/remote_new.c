@@ -90,7 +90,8 @@ static uint64_t away_ms(const struct model *model)
     return m->away_until_ms > now ? m->away_until_ms - now : 0;
 }
 
-static const struct model_ops ops = { remote_start, remote_cancel, free_model, away_ms };
+static const struct model_ops ops = { remote_start, remote_cancel, free_model,
+                                      away_ms,      NULL,          remote_stripped };
 
 static bool is_plain(struct str s)
 {
@@ -233,6 +234,7 @@ struct model *model_remote_new(struct upstream *up, const struct model_config *c
     copy_config(m, c);
     write_url(m, c->base_url);
     m->model = (struct model){ &ops, m->config.name, m->config.provider, m->config.model };
+    m->model.how = model_how(&m->arena, &m->config, m->host);
     if (add_headers(m, c) && !m->arena.failed) return &m->model;
     *why = STR("Out of memory.");
     free_model(&m->model);

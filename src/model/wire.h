@@ -104,6 +104,13 @@ void reader_mute(struct reader *r);
 void wire_http_error(const struct wire *w, struct arena *scratch, int status, struct str body,
                      struct trouble *t);
 
+/* struct model.how of a model so configured, in `a`; STR_NONE: no memory. */
+struct str model_how(struct arena *a, const struct model_config *c, struct str host);
+/* The request as `provider` may see it, where models have different ones; shares all but the parts
+ * with `q`. False: no memory. */
+bool       fallback_show(struct arena *a, const struct model_request *q, struct str provider,
+                         struct model_request *to);
+
 /* --- for the wires ------------------------------------------------------------ */
 
 void       decoder_fail(struct decoder *d, enum fail kind);

@@ -12,6 +12,7 @@
  *   declared.c  what a client brings for one run: functions, words, what must be called
  *   answer.c    answers that have a form
  *   spend.c     what it costs, and budgets
+ *   brief.c     what a model is asked; basis.c: what of that is in no fact; trace.c: what was asked
  *   compact.c   older turns become a summary when they do not fit any more
  *   journal.c   what was committed, told in the log and in the metrics
  *   title.c     the name that a model makes for a conversation
@@ -32,6 +33,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "run/approval.h"
+#include "run/basis.h"
 #include "run/declared.h"
 #include "run/history.h"
 #include "run/hub.h"
@@ -163,7 +165,11 @@ struct thread {
     bool                   step_failed, step_retryable;
     struct str             fail_code, fail_text; /* in step.arena */
     int64_t                input_tokens, output_tokens;
-    const struct model    *said_by; /* of several the one that answers */
+    const struct model    *said_by;    /* of several the one that answers */
+    bool                   said_plain; /* it was asked again without signatures */
+    /* what it was asked with: facts, basis.h; when, and when it began to answer (0: not yet) */
+    uint64_t               asked_upto, asked_ms, first_ms;
+    char                   asked_basis[BASIS_DIGEST];
     /* answer.c, in step.arena: what the step is as an answer that has a form, or why it is none */
     struct str             answer_value, answer_why;
     struct compacting      compact;
@@ -216,6 +222,7 @@ struct hub {
     struct store_release_all release;
     struct store_list        nodes; /* who is to be told that we go */
     unsigned                 jobs;
+    struct basis_kept      **bases;   /* basis.c, by page */
     struct list              titling; /* title.c */
     unsigned                 titling_count;
 };
@@ -301,6 +308,8 @@ void work_fail_step(struct thread *t, const char *code, struct str message, bool
 void work_used(struct thread *t, int64_t in, int64_t out);
 /* What so far is used by the step, as a fact has it: tokens, the model, and what it cost. */
 void work_usage(const struct thread *t, struct fact *f);
+/* What the model was asked with, and how long it took: by that the request is told later (trace.h). */
+void work_asked(const struct thread *t, struct fact *f);
 
 /* --- jobs.c --- */
 /* A job for a call whose `started` fact is in the batch; nothing runs yet. */

@@ -35,6 +35,11 @@ bool fact_is_note(enum fact_kind k)
            k == FACT_REVOKED || k == FACT_CHECKED;
 }
 
+const char *gate_name(enum gate g)
+{
+    return GATES[g];
+}
+
 const char *fact_name(enum fact_kind k)
 {
     return KINDS[k];

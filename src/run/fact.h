@@ -137,7 +137,8 @@ enum field_type { FIELD_STR, FIELD_RAW, FIELD_INT, FIELD_BOOL, FIELD_WORD, FIELD
     X(STR, effect) X(STR, grant) X(INT, amount) X(RAW, granted) X(RAW, offer) X(RAW, edit)               \
     X(RAW, who) X(STR, roles) X(RAW, claims) X(STR, model)                                               \
     X(STR, link) X(BOOL, codes) X(BOOL, items) X(STR, chain) X(BOOL, quiet)                              \
-    X(INT, from) X(INT, upto) X(INT, covers) X(INT, cost)
+    X(INT, from) X(INT, upto) X(INT, covers) X(INT, cost)                                                \
+    X(STR, basis) X(INT, first_ms)
 /* clang-format on */
 
 #define FIELD_C_STR(n)  struct str n;
@@ -161,6 +162,7 @@ struct fact {
 
 /* Is it about what somebody was told or brought, and moves nothing in a run? */
 bool                fact_is_note(enum fact_kind k);
+const char         *gate_name(enum gate g);
 const char         *fact_name(enum fact_kind k);
 MUST_CHECK enum err fact_kind_of(struct str name, enum fact_kind *out);
 /* The JSON body; members that are empty are left out. */

@@ -88,6 +88,7 @@ void hub_free(struct hub *h)
     title_stop(h);
     for (size_t i = 0; (t = map_each(&h->threads, &i));) thread_free(t);
     map_done(&h->threads);
+    basis_free(h);
     arena_done(&h->recover.arena);
     h->open_timers = 5;
     loop_timer_close(&h->sweep, sweep_closed);

@@ -145,6 +145,7 @@ void outcome_step(struct thread *t, enum err *e)
                       .retryable = t->step_retryable,
                       .input_tokens = r->input_tokens,
                       .output_tokens = r->output_tokens };
+    if (!t->step.count) work_asked(t, &f);
     *e = thread_add(t, &f);
 }
 

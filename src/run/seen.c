@@ -95,6 +95,7 @@ static void on_kept(struct store_session *x, enum err e)
     struct tool *t = e ? NULL : tool_of(k);
     if (e) log_line(LOG_ERROR, "tool.not_kept", "tool", log_str(k->name), "why", err_name(e), NULL);
     if (t) t->changed_ms = k->since_ms;
+    h->setup.registry->version++;
     if (k->done) k->done(k->ctx, t != NULL);
     seen_free(k);
     judged(h);
@@ -142,6 +143,7 @@ static void on_known(struct store_session *x, enum err e)
     }
     /* what cannot be compared is asked about */
     if (t) t->changed_ms = same ? 0 : since ? since : clock_wall_ms();
+    h->setup.registry->version++;
     seen_free(k);
     judged(h);
 }
@@ -150,6 +152,7 @@ static void compare(struct hub *h, struct tool *t)
 {
     struct seen *k = seen_new(h, t);
     t->changed_ms = TOOL_UNCHECKED;
+    h->setup.registry->version++;
     if (!k) return; /* no memory: asked about until the next list */
     k->row.op = SESSION_GET;
     k->row.done = on_known;

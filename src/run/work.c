@@ -2,11 +2,12 @@
  *
  * It ends in a command to the thread's own mailbox, never in a direct change of its state.
  */
+#include "base/clock.h"
 #include "base/fault.h"
 #include "base/id.h"
+#include "run/brief.h"
 #include "run/caller.h"
 #include "run/engine.h"
-#include "run/history.h"
 #include "tool/schema.h"
 
 /* each call may need two list rows in one append */
@@ -66,8 +67,15 @@ static void out_of_memory(struct thread *t)
                    true);
 }
 
+/* Its first sign of life. */
+static void hears(struct thread *t)
+{
+    if (!t->first_ms) t->first_ms = clock_mono_ms();
+}
+
 static void add_words(struct thread *t, enum part_type type, struct str delta)
 {
+    hears(t);
     if (step_text(&t->step, type, delta) != OK) {
         out_of_memory(t);
         return;
@@ -115,6 +123,7 @@ static void on_call(struct model_sink *s, struct str provider_id, struct str nam
         out_of_memory(t);
         return;
     }
+    hears(t);
     if (tool) {
         struct caller who = caller_of(t->fold.run, t->owner);
         p->client = tool->where == TOOL_CLIENT;
@@ -194,6 +203,7 @@ void work_used(struct thread *t, int64_t in, int64_t out)
     t->input_tokens = in < TOKENS_MAX ? in : TOKENS_MAX;
     t->output_tokens = out < TOKENS_MAX ? out : TOKENS_MAX;
     t->said_by = t->model && m->ops->answering ? m->ops->answering(t->model) : m;
+    t->said_plain = t->model && m->ops->stripped && m->ops->stripped(t->model);
 }
 
 void work_usage(const struct thread *t, struct fact *f)
@@ -204,6 +214,19 @@ void work_usage(const struct thread *t, struct fact *f)
     f->input_tokens = t->input_tokens;
     f->output_tokens = t->output_tokens;
     f->cost = spend_cost(f->input_tokens, f->output_tokens, m->price_in, m->price_out);
+}
+
+/* Of a list the model that answered is named: its name is unique, the provider's for it is not. */
+void work_asked(const struct thread *t, struct fact *f)
+{
+    uint64_t now = clock_mono_ms();
+    if (!t->asked_basis[0]) return;
+    f->basis = str_c(t->asked_basis);
+    f->upto = (int64_t)t->asked_upto;
+    f->ms = (int64_t)(now - t->asked_ms);
+    if (t->first_ms) f->first_ms = (int64_t)(t->first_ms - t->asked_ms);
+    if (t->said_by && t->said_by != t->model_of) f->via = t->said_by->name;
+    if (t->said_plain) f->note = STR("unsigned");
 }
 
 static void on_usage(struct model_sink *s, int64_t in, int64_t out)
@@ -223,123 +246,40 @@ static void on_failed(struct model_sink *s, const struct model_error *e)
     work_fail_step(of_sink(s), e->code, e->message, e->retryable);
 }
 
-struct names {
-    const struct registry *registry;
-    struct arena          *a;
-};
-
-/* Also of a tool that is gone, or that a model made up. */
-static struct str wire_name(void *ctx, struct str tool)
-{
-    struct names *n = ctx;
-    char          text[TOOL_WIRE_MAX];
-    return arena_dup(n->a, registry_wire(n->registry, tool, text));
-}
-
-static bool is_idempotent(void *ctx, struct str tool)
-{
-    const struct tool *x = registry_find(((struct names *)ctx)->registry, tool);
-    return x && x->idempotent;
-}
-
-static bool is_offered(const struct thread *t, const struct model_request *q,
-                       const struct caller *who, const struct tool *x)
-{
-    if (!caller_may_use(who, x)) return false;
-    if (x->changed_ms == TOOL_UNCHECKED) return false; /* in a moment */
-    if (x->hidden || !hub_page_allows(t->page, x) || !declared_allows(&t->declared, x))
-        return false;
-    if (x->reply == REPLY_PRESENT && !t->page->payload_count) return false;
-    if (x->reply && q->choice != CHOICE_AUTO) return false; /* they are no answer to that */
-    return !declared_find(&t->declared, x->wire_name);
-}
-
-static bool is_listed(const struct model_request *q, struct str name)
-{
-    for (size_t i = 0; i < q->tool_count; i++)
-        if (str_eq(q->tools[i].name, name)) return true;
-    return false;
-}
-
-static enum err list_tools(struct thread *t, struct arena *a, const struct caller *who,
-                           struct model_request *q)
-{
-    const struct registry *r = t->hub->setup.registry;
-    struct model_tool     *list = arena_array(a, r->count + t->declared.count + 1, sizeof *list);
-    char                   text[TOOL_WIRE_MAX];
-    if (!list) return ERR_NOMEM;
-    q->tools = list;
-    declared_offer(&t->declared, !t->fold.run->last_stop.ptr, list, q);
-    for (size_t i = 0; i < r->count; i++) {
-        const struct tool *x = r->tools[i];
-        if (is_offered(t, q, who, x))
-            list[q->tool_count++] =
-                (struct model_tool){ x->wire_name, x->description, x->schema_text };
-    }
-    if (q->choice == CHOICE_NAMED) q->named = arena_dup(a, registry_wire(r, q->named, text));
-    bool can = q->choice == CHOICE_NAMED ? is_listed(q, q->named) : q->tool_count > 0;
-    if (!can) q->choice = CHOICE_AUTO;
-    return OK;
-}
-
-/* The operator's words come first. What a client brings is words: nothing is filled into them. */
-static struct str system_text(const struct thread *t, struct arena *a, const struct caller *who)
-{
-    struct str own = caller_prompt(a, who, t->page->system), more = t->declared.system;
-    if (!own.len || !more.len) return own.len ? own : more;
-    return arena_printf(a, STR_FMT "\n\n" STR_FMT, STR_ARG(own), STR_ARG(more));
-}
-
-static enum err build_request(struct thread *t, struct arena *a, const struct history_names *names,
-                              struct model_request *q)
-{
-    const struct hub_setup *s = &t->hub->setup;
-    const struct hub_page  *page = t->page;
-    struct msg             *msgs;
-    enum err e = history_build(a, &t->fold, page->model->provider, s->tool_text_max, names, &msgs,
-                               &q->msg_count);
-    if (e) return e;
-    struct caller who = caller_of(t->fold.run, t->owner);
-    q->msgs = msgs;
-    q->system = system_text(t, a, &who);
-    if (page->answer)
-        q->system = arena_printf(a,
-                                 STR_FMT "%sYour final answer must be JSON that fits this schema, "
-                                         "and nothing but that: no words around it.\n" STR_FMT,
-                                 STR_ARG(q->system), q->system.len ? "\n\n" : "",
-                                 STR_ARG(page->answer->raw));
-    q->no_calls = t->closing;
-    q->thread = t->id;
-    q->run = t->fold.run->id;
-    q->principal = who.principal;
-    if (a->failed) return ERR_NOMEM;
-    return list_tools(t, a, &who, q);
-}
-
 enum err work_model(struct thread *t)
 {
     struct model_request q = { 0 };
     struct arena         a;
+    struct brief_base    base = { t->hub->setup.registry, NULL, t->hub->setup.tool_text_max,
+                                  t->hub->setup.max_iterations };
     t->page = hub_page(t->hub, t->fold.run->page);
     if (!t->page) t->page = &t->hub->setup.pages[0]; /* it was configured when the run began */
     struct model *m = t->page->model;
     if (!t->step_done && !(t->step_done = command_new(CMD_STEP_DONE))) return ERR_NOMEM;
     step_begin(&t->step);
     t->step_closed = false;
-    t->closing = t->fold.run->iterations >= t->hub->setup.max_iterations;
+    base.page = t->page;
+    t->closing = brief_closes(&base, t->fold.run);
     t->step_failed = t->over = false;
     t->input_tokens = t->output_tokens = 0;
     t->said_by = NULL;
+    t->said_plain = false;
+    strcpy(t->asked_basis, basis_of(t->hub, t->page));
+    t->asked_upto = t->fold.count;
+    t->asked_ms = clock_mono_ms();
+    t->first_ms = 0;
     t->answer_value = t->answer_why = STR_NONE;
     t->model_of = m;
     t->sink = (struct model_sink){ on_text,     on_reasoning, on_opaque, on_call,  on_input,
                                    on_call_end, on_usage,     on_done,   on_failed };
     arena_init(&a, 0);
-    struct names         ctx = { t->hub->setup.registry, &a };
-    struct history_names names = { wire_name, is_idempotent, &ctx };
+    struct brief_names   ctx = { base.registry, &a };
+    struct history_names names = brief_names(&ctx);
     enum err e = declared_read(&t->step.arena, t->hub->setup.registry, t->fold.run->first->declared,
                                &t->declared);
-    if (!e) e = build_request(t, &a, &names, &q);
+    if (!e)
+        e = brief_build(&a, &base, &t->fold, (struct log_name){ t->owner, t->id }, &t->declared,
+                        &q);
     if (!e) e = compact_begin(t, &a, &q, &names);
     if (!e && !t->model && !(t->model = m->ops->start(m, &q, &t->sink))) e = ERR_NOMEM;
     arena_done(&a);
@@ -372,6 +312,7 @@ enum err work_step_fact(struct thread *t, const char *stop)
         f.reason = t->answer_why;
     }
     work_usage(t, &f);
+    work_asked(t, &f);
     for (size_t i = 0; i < t->step.count; i++) {
         struct part *p = &t->step.parts[i];
         if (p->type == STEP_CALL && !p->complete)

@@ -16,6 +16,8 @@ static const char stubs[] =
     "DECLARE walk CURSOR FOR SELECT t.num, t.log, t.owner, t.name, t.created_ms, t.removed_ms,"
     " t.seq, t.kind, t.body, t.digests, t.head, t.noted FROM parley_stub t WHERE" OF_LOG
     " ORDER BY t.num";
+static const char rows[] = "DECLARE walk CURSOR FOR SELECT key, body FROM parley_session WHERE"
+                           " substr(key, 1, length($1::bytea)) = $1";
 static const char counts[] =
     "DECLARE walk CURSOR FOR SELECT (SELECT count(*) FROM parley_thread t WHERE" OF_LOG
     "), (SELECT count(*) FROM parley_stub t WHERE" OF_LOG ")";
@@ -68,6 +70,11 @@ static bool tell_stub(struct walk_at *at, const PGresult *r, int i)
     return !at->w->stub || at->w->stub(at->w, &s);
 }
 
+static bool tell_kept(struct walk_at *at, const PGresult *r, int i)
+{
+    return at->w->row(at->w, res_str(r, i, 0), res_str(r, i, 1));
+}
+
 static enum err refuse(PGconn *c, struct arena *a, struct str *why)
 {
     return pg_refuse(why, arena_printf(a, "the database could not be read: %s", PQerrorMessage(c)),
@@ -90,9 +97,11 @@ static bool run(PGconn *c, const char *sql)
 
 static bool declare(PGconn *c, const char *sql, const struct store_walk *w)
 {
-    const char *values[2] = { w->owner.ptr, w->thread.ptr };
-    int         lens[2] = { (int)w->owner.len, (int)w->thread.len }, forms[2] = { 1, 1 };
-    PGresult   *r = PQexecParams(c, sql, sql == checkpoints ? 0 : 2, NULL, values, lens, forms, 1);
+    struct str  first = sql == rows ? w->rows : w->owner;
+    const char *values[2] = { first.ptr, w->thread.ptr };
+    int         lens[2] = { (int)first.len, (int)w->thread.len }, forms[2] = { 1, 1 };
+    int         count = sql == checkpoints ? 0 : sql == rows ? 1 : 2;
+    PGresult   *r = PQexecParams(c, sql, count, NULL, values, lens, forms, 1);
     bool        good = is_good(r);
     PQclear(r);
     return good;
@@ -135,6 +144,7 @@ static enum err walk(PGconn *c, struct walk_at *at, struct arena *a, struct str 
     if (!e) e = each(c, logs, at, tell_row, a, why);
     if (!e && !walk_rows_end(at)) e = ERR_CLOSED;
     if (!e) e = each(c, stubs, at, tell_stub, a, why);
+    if (!e && at->w->row) e = each(c, rows, at, tell_kept, a, why);
     return e;
 }
 

@@ -242,11 +242,12 @@ enum err registry_add(struct registry *r, struct tool *t)
     if (map_get(&r->by_name, t->name)) return ERR_EXISTS;
     if (!t->confirm_text.ptr) t->confirm_text = default_confirm_text(t);
     if ((e = parse_schema(r, t))) return e;
-    if ((e = make_wire_name(r, t))) return e;
+    if (!t->wire_name.len && (e = make_wire_name(r, t))) return e;
     if ((e = make_room(r))) return e;
     if ((e = enter_names(r, t))) return e;
     r->tools[r->count + r->removed] = r->tools[r->count]; /* the first removed one makes place */
     r->tools[r->count++] = t;
+    r->version++;
     return OK;
 }
 
@@ -260,6 +261,7 @@ void registry_remove(struct registry *r, struct tool *t)
     memmove(r->tools + i, r->tools + i + 1, (r->count - i - 1) * sizeof *r->tools);
     r->tools[--r->count] = t;
     r->removed++;
+    r->version++;
 }
 
 enum err registry_keep(struct registry *r, struct tool *t)

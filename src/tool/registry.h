@@ -31,6 +31,9 @@ struct registry {
     size_t        count, cap; /* listed, in the order they were added */
     /* private: kept behind the listed ones until registry_done */
     size_t        removed;
+    /* another one whenever what models are told of tools may be another: registry_add,
+     * registry_remove, and whoever changes a listed tool */
+    uint64_t      version;
     struct map    by_name, by_wire;
     /* of the approvals of tools made from now on, also those MCP servers list later */
     unsigned      expires_s;
@@ -46,7 +49,8 @@ void                registry_init(struct registry *r);
 void                registry_done(struct registry *r);
 /* A zeroed tool in the registry's arena with the defaults of tool.h filled in; not yet listed. */
 struct tool        *registry_tool(struct registry *r, struct str name);
-/* Lists it: parses schema_text, makes the wire name (invalid characters become '_', one stands
+/* Lists it: parses schema_text, makes the wire name unless it has one (registry_tool gives it none;
+ * invalid characters become '_', one stands
  * before a digit or '-'; one that is taken or longer than 64 ends in a mark of the name),
  * puts confirm_text when policy_read did not. ERR_EXISTS: the name is taken.
  * ERR_SYNTAX: the schema is no JSON object. ERR_FULL: it is larger than TOOL_SCHEMA_MAX. ERR_RANGE:
