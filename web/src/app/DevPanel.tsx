@@ -1,4 +1,5 @@
-/* DevPanel.tsx -- the raw events of this page: what went over the wire, when, and where it can be resumed.
+/* DevPanel.tsx -- the raw events of this page: what went over the wire, when, and where it can be resumed; or the
+ * conversation's steps as the server tells them (Steps.tsx).
  *
  * Loaded on demand. The export is what belongs into a bug report.
  */
@@ -7,6 +8,8 @@ import { CopyButton } from '../chat/CopyButton';
 import { Icon } from '../chat/icons';
 import type { Mode, WireEntry } from '../transport/types';
 import { setPrefs, usePrefs } from './prefs';
+import { useRoute } from './router';
+import { Steps } from './Steps';
 import { log } from './store';
 import { t } from '../words';
 
@@ -26,6 +29,8 @@ export default function DevPanel({ onClose }: { onClose: () => void }) {
   const entries = useEntries();
   const [filter, setFilter] = useState('');
   const [open, setOpen] = useState<number | null>(null);
+  const [steps, setSteps] = useState(false);
+  const thread = useRoute();
   const list = useRef<HTMLOListElement>(null);
   const shown = useMemo(
     () => entries.filter((e) => !filter || summary(e).toLowerCase().includes(filter.toLowerCase()) || e.channel === filter),
@@ -40,6 +45,9 @@ export default function DevPanel({ onClose }: { onClose: () => void }) {
       <header>
         <h2>{t.rawEvents}</h2>
         <Transport />
+        <button type="button" className="quiet" aria-pressed={steps} onClick={() => setSteps(!steps)}>
+          {t.steps}
+        </button>
         <input type="search" placeholder={t.filter} aria-label={t.filterEvents} value={filter} onChange={(e) => setFilter(e.target.value)} />
         <CopyButton text={exported} label={t.copyEvents} />
         <button type="button" className="quiet" aria-label={t.saveEvents} title={t.saveEvents} onClick={save}>
@@ -52,7 +60,8 @@ export default function DevPanel({ onClose }: { onClose: () => void }) {
           <Icon name="close" size={16} />
         </button>
       </header>
-      <ol ref={list} tabIndex={0} aria-label={t.events}>
+      {steps && <Steps thread={thread} news={entries.at(-1)?.n ?? 0} />}
+      <ol ref={list} hidden={steps} tabIndex={0} aria-label={t.events}>
         {shown.map((e, i) => (
           <li key={e.n} data-way={e.way}>
             <button type="button" aria-expanded={open === e.n} onClick={() => setOpen(open === e.n ? null : e.n)}>

@@ -64,6 +64,24 @@ export interface Usage {
   cost_micro: number;
 }
 
+/** A step as it was (docs/doors.md has all of it); `request` when it was asked for alone. */
+export interface TraceStep {
+  step: number;
+  ms?: number;
+  model?: string;
+  failed?: string;
+  input_tokens?: number;
+  output_tokens?: number;
+  said: { type: string; text?: string }[];
+  calls: { tool: string; gate: string; decided?: { outcome: string }; finished?: { outcome: string } }[];
+  request?: { body: string } | null;
+}
+
+export interface Trace {
+  id: string;
+  runs: { steps: TraceStep[] }[];
+}
+
 export interface SharedThread {
   title: string;
   owner: string;
@@ -171,6 +189,11 @@ export class Api {
   thread(id: string, { before, signal }: { before?: string; signal?: AbortSignal } = {}): Promise<StoredThread> {
     const page = before ? `&before=${encodeURIComponent(before)}` : '';
     return this.json('GET', `/v1/threads/${id}?limit=${pageSize}${page}`, undefined, { signal });
+  }
+
+  /** Its steps; or one of them, with what the model was asked. */
+  trace(id: string, step?: number): Promise<Trace> {
+    return this.json('GET', `/v1/threads/${id}/trace${step ? `?step=${step}` : ''}`);
   }
 
   /** The link by which others read it; null: there is none. */

@@ -247,6 +247,11 @@ export const de: Words = {
   clear: 'Leeren',
   closeRaw: 'Rohe Ereignisse schließen',
   events: 'Ereignisse',
+  steps: 'Schritte',
+  step: 'Schritt',
+  noSteps: 'Noch kein Schritt.',
+  requestToModel: 'Anfrage an das Modell',
+  requestNotKept: 'Nicht aufbewahrt: Der Schritt ist älter, oder es ist eine Zusammenfassung.',
   transport: 'Verbindung',
   modes: {
     direct: 'AI-SDK-Datenstrom mit eigener Freigabe. Eine Anfrage je Runde.',

@@ -262,6 +262,11 @@ export const en = {
   clear: 'Clear',
   closeRaw: 'Close raw events',
   events: 'Events',
+  steps: 'Steps',
+  step: 'Step',
+  noSteps: 'No step yet.',
+  requestToModel: 'Request to the model',
+  requestNotKept: 'Not kept: the step is older than this, or a summary.',
   transport: 'Connection',
   modes: {
     direct: 'AI SDK stream with its own tool approval. One request per turn.',

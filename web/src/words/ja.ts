@@ -245,6 +245,11 @@ export const ja: Words = {
   clear: '消去',
   closeRaw: '生のイベントを閉じる',
   events: 'イベント',
+  steps: 'ステップ',
+  step: 'ステップ',
+  noSteps: 'まだステップはありません。',
+  requestToModel: 'モデルへのリクエスト',
+  requestNotKept: '保存されていません。以前のステップか、要約です。',
   transport: '接続',
   modes: {
     direct: 'AI SDK のストリームと標準のツール承認。1 回につき 1 リクエスト。',
