@@ -17,7 +17,7 @@ import { McpServers } from './tools/mcp.mjs';
 const HERE = import.meta.dirname;
 const BIN = process.env.PARLEY_BIN || path.join(ROOT, 'build-asan/parley');
 const SILENCE_MS = Number(process.env.SILENCE_MS || 10000);      // no answer from /healthz for so long: the loop stands still
-const STALL_MS = 3000;
+const STALL_MS = 3000, HEALTH_MS = 3000;
 const START_MS = 60000, END_MS = 20000;
 const LINES_MAX = 600;                  // log lines in one second, beside what the operations of that second explain
 const RSS_MAX = 2048 * 1048576;              // at any time: how much is at work at once is the machine's matter, this is without end. At rest: judge.mjs
@@ -189,7 +189,7 @@ export class World {
             await pause(250);
             if (!this.up) { this.heard = Date.now(); lines = this.lines; continue; }
             const child = this.child;
-            const ok = await get(this.port, '/healthz', 3000);
+            const ok = await get(this.port, '/healthz', HEALTH_MS * patience());
             if (this.child !== child || !this.up || this.ended) continue;
             if (ok) this.heard = Date.now();
             else if (Date.now() - this.heard > SILENCE_MS * patience()) {
