@@ -106,9 +106,12 @@ export class Front extends Wire {
 
 // scripts/postgres, which ends with us however we end: its input is a pipe of ours.
 export class Postgres {
-    static async start(...settings) {
+    static start(...settings) { return Postgres.startIn(undefined, ...settings); }
+    // {folder}: another than a temporary one; it is kept.
+    static async startIn(folder, ...settings) {
         const p = new Postgres();
-        p.child = spawn(path.join(ROOT, 'scripts/postgres'), settings, { stdio: ['pipe', 'pipe', 'pipe'] });
+        const env = { ...process.env, ...(folder && { PARLEY_POSTGRES: folder }) };
+        p.child = spawn(path.join(ROOT, 'scripts/postgres'), settings, { env, stdio: ['pipe', 'pipe', 'pipe'] });
         Object.assign(p, { out: '', err: '', lines: [] });
         p.child.stderr.setEncoding('utf8').on('data', (d) => { p.err += d; });
         p.child.stdout.setEncoding('utf8').on('data', (d) => { p.out += d; p.wake?.(); });
@@ -291,7 +294,8 @@ export async function sameEverywhere(c, thread, ends, pick = Math.random) {
     return first;
 }
 
-// Looks four times a second for threads that run though nobody alive holds them. `over()` gives the longest time.
+// Looks four times a second for threads that run though nobody alive holds them, while anybody is alive who could.
+// `over()` gives the longest time.
 export function watchHolders(c) {
     const since = new Map();
     let worst = 0, stopped = false;
@@ -299,7 +303,7 @@ export function watchHolders(c) {
         while (!stopped) {
             const now = Date.now();
             try {
-                const rows = await c.sql(`SELECT name FROM parley_thread t WHERE state = 'running' AND (holder IS NULL OR NOT EXISTS (SELECT FROM parley_node n WHERE n.id = t.holder AND n.until > clock_timestamp()))`);
+                const rows = await c.sql(`SELECT name FROM parley_thread t WHERE state = 'running' AND EXISTS (SELECT FROM parley_node WHERE until > clock_timestamp()) AND (holder IS NULL OR NOT EXISTS (SELECT FROM parley_node n WHERE n.id = t.holder AND n.until > clock_timestamp()))`);
                 const names = new Set(rows.map((r) => r[0]));
                 for (const n of since.keys()) if (!names.has(n)) since.delete(n);
                 for (const n of names) { if (!since.has(n)) since.set(n, now); worst = Math.max(worst, Date.now() - since.get(n)); }

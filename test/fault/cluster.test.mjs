@@ -8,7 +8,10 @@
 //
 // In `make test` a part of it runs; `make faults T=cluster` runs more, LONG=1 the numbers of docs/cluster.md.
 // NODES: how many (3). JOBS: so many clusters at once, on one PostgreSQL. SECONDS: a family begins no cycle after so many.
-import { Context, check, same, within } from '../live/lib.mjs';
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { Context, check, same, skip, within } from '../live/lib.mjs';
 import { Postgres, cluster, sameEverywhere, watchHolders } from '../cluster/lib.mjs';
 import { JOBS, LONG, SEED, Screen, family, pause, points, quiet, random } from './lib.mjs';
 
@@ -299,6 +302,36 @@ family('the primary dies and its synchronous standby takes over', async (f) => {
         watch.reset();
         await quiet(work);
         await c.store.pg.order('standby');
+    } });
+});
+
+// A file system of its own, so small that it can be filled.
+async function smallDisk(t) {
+    if (process.getuid() !== 0) skip('needs root for a small file system');
+    const disk = t.folder();
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=96m,mode=755', 'tmpfs', disk]).status !== 0) skip('tmpfs cannot be mounted here');
+    t.defer(() => { spawnSync('umount', ['-l', disk]); });
+    const pg = await Postgres.startIn(path.join(disk, 'pg'), 'fsync=on');
+    t.defer(() => pg.stop());
+    return Object.assign(pg, { ballast: path.join(disk, 'ballast') });
+}
+function fill(file) {
+    const fd = fs.openSync(file, 'w');
+    try { for (;;) fs.writeSync(fd, Buffer.alloc(4096)); } catch (e) { same(e.code, 'ENOSPC'); } finally { fs.closeSync(fd); }
+}
+
+// PostgreSQL refuses, or falls: both happen. Somebody makes room and starts it again.
+family('the disk of the database is full, and has room again', async (f) => {
+    await cycles(f, much(0, 2, 20), { name: () => 'full', own: smallDisk, jobs: 1, options: { ...slow, direct: true }, fault: async ({ c, pick, watch }) => {
+        const { pg } = c.store;
+        await pause(pick() * 300);
+        fill(pg.ballast);
+        await pause(1000 + pick() * 2000);
+        fs.rmSync(pg.ballast);
+        await pg.order('stop');
+        await pg.order('start');
+        watch.reset();
+        f.note(c.log.some((l) => /^(53100|store.full)$/.test(l.code ?? l.event)) ? 'refused' : 'fell');
     } });
 });
 
