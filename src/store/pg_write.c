@@ -189,9 +189,11 @@ const char *pg_write_sql(int stmt)
                " INSERT INTO parley_session(key, body, ends_ms) VALUES ($1, $2, $3)"
                " ON CONFLICT (key) DO UPDATE SET body = $2, ends_ms = $3";
     case PG_SESSION_GET: return "SELECT body, ends_ms FROM parley_session WHERE key = $1";
-    case PG_SESSION_END: return "DELETE FROM parley_session WHERE key = $1";
+    case PG_SESSION_END:
+        return "DELETE FROM parley_session WHERE key = $1 AND ($2::bytea IS NULL OR body = $2)";
     case PG_SESSION_KEEP:
-        return "UPDATE parley_session SET body = $2, ends_ms = $3 WHERE key = $1 RETURNING ends_ms";
+        return "UPDATE parley_session SET body = $2, ends_ms = $3 WHERE key = $1"
+               " AND ($4::bytea IS NULL OR body = $4) RETURNING ends_ms";
     case PG_RENEW:
         return "WITH old AS MATERIALIZED (SELECT until > clock_timestamp() AS alive"
                "  FROM parley_node WHERE id = $1 FOR UPDATE),"
@@ -585,9 +587,11 @@ enum err edit_answer(const struct store_edit *x, const PGresult *r)
 void session_params(const struct store_session *x, struct params *p)
 {
     param_bytes(p, x->key);
+    if (x->op == SESSION_END) param_bytes(p, x->was);
     if (x->op == SESSION_GET || x->op == SESSION_END) return;
     param_bytes(p, or_empty(x->body));
     param_int(p, x->ends_ms);
+    if (x->op == SESSION_KEEP) param_bytes(p, x->was);
     if (x->op == SESSION_KEEP) return;
     param_int(p, clock_wall_ms());
     param_bytes(p, store_session_family(x));

@@ -128,12 +128,13 @@ const char *const db_write_sql[W_COUNT] = {
                " ON CONFLICT(owner, day) DO UPDATE SET amount = amount + ?3",
     [W_SESSION] = "INSERT INTO session(key, body, ends_ms) VALUES(?1, ?2, ?3)"
                   " ON CONFLICT(key) DO UPDATE SET body = ?2, ends_ms = ?3",
-    [W_SESSION_END] = "DELETE FROM session WHERE key = ?1",
+    [W_SESSION_END] = "DELETE FROM session WHERE key = ?1 AND (?2 IS NULL OR body = ?2)",
     [W_SESSIONS_OVER] = "DELETE FROM session WHERE ends_ms < ?1",
     [W_SESSIONS_EACH] = "DELETE FROM session WHERE key IN (SELECT key FROM session"
                         " WHERE key > ?1 AND key < ?1 || '0' AND key <> ?2"
                         " ORDER BY ends_ms DESC LIMIT -1 OFFSET ?3)",
-    [W_SESSION_KEEP] = "UPDATE session SET body = ?2, ends_ms = ?3 WHERE key = ?1",
+    [W_SESSION_KEEP] = "UPDATE session SET body = ?2, ends_ms = ?3 WHERE key = ?1"
+                       " AND (?4 IS NULL OR body = ?4)",
     [W_STOCK] =
         "SELECT s.key, s.kind, s.owner, t.name, s.holder, s.state, s.body, s.uses, s.amount,"
         " s.made_ms, s.until_ms FROM stock s LEFT JOIN thread t ON t.id = s.thread"
@@ -588,9 +589,9 @@ static enum err session_put(struct db *d, const struct store_session *x)
 static enum err session(struct db *d, const struct store_session *x, bool *wrote)
 {
     *wrote = true;
-    if (x->op == SESSION_END) return db_run(d, W_SESSION_END, "t", x->key);
+    if (x->op == SESSION_END) return db_run(d, W_SESSION_END, "tt", x->key, x->was);
     if (x->op == SESSION_PUT) return session_put(d, x);
-    enum err e = db_run(d, W_SESSION_KEEP, "tsi", x->key, x->body, x->ends_ms);
+    enum err e = db_run(d, W_SESSION_KEEP, "tsit", x->key, x->body, x->ends_ms, x->was);
     if (e || sqlite3_changes(d->sql)) return e;
     *wrote = false;
     return ERR_NOT_FOUND;

@@ -400,6 +400,9 @@ struct store_session {
     struct str key;
     struct str body;    /* in: put, keep; out: get */
     int64_t    ends_ms; /* likewise; wall clock, judged by nobody here */
+    /* keep, end: only while the row's body is this one; STR_NONE: whatever it is. A keep that was
+     * sent to a database and whose answer was lost may have been done and say ERR_NOT_FOUND. */
+    struct str was;
     /* put: of the rows whose keys are the same up to the last "/" so many stay, this one and those
      * that end last; 0: all. Puts at the same moment may leave a few more, until the next. */
     unsigned   each;

@@ -235,6 +235,16 @@ struct str fix_session(struct fix *f, enum store_session_op op, const char *key,
                          .op = op, .key = str_c(key), .body = str_c(body), .ends_ms = ends_ms });
 }
 
+struct str fix_session_was(struct fix *f, enum store_session_op op, const char *body,
+                           const char *was)
+{
+    return se_run(f, &(struct store_session){ .op = op,
+                                              .key = STR("key"),
+                                              .body = str_c(body),
+                                              .was = str_c(was),
+                                              .ends_ms = INT64_MAX });
+}
+
 struct str fix_session_each(struct fix *f, const char *key, int64_t ends_ms, unsigned each)
 {
     return se_run(f, &(struct store_session){

@@ -85,6 +85,8 @@ void        with_each_store(void (*run)(struct fix *));
 struct str fix_session(struct fix *f, enum store_session_op op, const char *key, const char *body,
                        int64_t ends_ms);
 /* A put that counts its family. */
+struct str fix_session_was(struct fix *f, enum store_session_op op, const char *body,
+                           const char *was); /* of "key" */
 struct str fix_session_each(struct fix *f, const char *key, int64_t ends_ms, unsigned each);
 enum err   fix_release_all(struct fix *f);
 enum err   fix_edit(struct fix *f, const char *owner, const char *thread, const char *title,

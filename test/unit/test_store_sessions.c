@@ -84,6 +84,18 @@ STORE_TEST(a_session_that_was_ended_is_not_brought_back_by_who_keeps_it)
     CHECK_STR(fix_session(f, SESSION_GET, "key", NULL, 0), "not_found");
 }
 
+STORE_TEST(a_session_that_is_another_than_it_was_is_neither_kept_nor_ended)
+{
+    CHECK_STR(fix_session_was(f, SESSION_KEEP, "x", "a"), "not_found");
+    CHECK_STR(fix_session(f, SESSION_PUT, "key", "a", INT64_MAX), "ok");
+    CHECK_STR(fix_session_was(f, SESSION_KEEP, "b", "a"), "ok");
+    CHECK_STR(fix_session_was(f, SESSION_KEEP, "c", "a"), "not_found"); /* two: one of them */
+    CHECK_STR(fix_session_was(f, SESSION_END, NULL, "a"), "ok");
+    CHECK_STR(fix_session(f, SESSION_GET, "key", NULL, 0), "b 9223372036854775807");
+    CHECK_STR(fix_session_was(f, SESSION_END, NULL, "b"), "ok");
+    CHECK_STR(fix_session(f, SESSION_GET, "key", NULL, 0), "not_found");
+}
+
 STORE_TEST(of_a_family_of_sessions_the_ones_that_end_last_stay)
 {
     static const char *const KEYS[] = { "of/ann/1", "of/ann/2", "of/ann/3", "of/ann/4" };
