@@ -11,14 +11,17 @@
 #include "base/str.h"
 
 struct vault_job { /* the caller's, until done */
-    enum vault_op { VAULT_PUT, VAULT_GET, VAULT_END } op;
+    enum vault_op { VAULT_PUT, VAULT_GET, VAULT_END, VAULT_KEEP } op;
     struct str key;  /* with a "/" in it */
-    struct str body; /* in: put; out: get, valid during done */
-    /* get: ERR_NOT_FOUND: there is none */
+    struct str body; /* in: put, keep; out: get, valid during done */
+    /* keep, end: only what is still so; STR_NONE: whatever it is. Keep makes nothing new. */
+    struct str was;
+    /* get, keep: ERR_NOT_FOUND: there is none, or none that is as it was */
     void (*done)(struct vault_job *j, enum err e);
 };
 
 struct vault {
+    bool shared; /* other processes may have it open, too */
     /* False: no memory, or the store is closed; then done is not called. */
     bool (*ask)(struct vault *k, struct vault_job *j);
 };

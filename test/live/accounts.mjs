@@ -64,27 +64,28 @@ export class Issuer {
         }
         r.writeHead(302, { location: back.href }).end();
     }
-    give(r, user, client, resource) {
+    give(r, user, client, resource, scope) {
         const access_token = this.make('access'), refresh_token = this.make('refresh');
-        this.access.set(access_token, { user, resource, ends: Date.now() + this.seconds * 1000 });
-        this.refresh.set(refresh_token, { user, client, resource });
+        this.access.set(access_token, { user, resource, scope, ends: Date.now() + this.seconds * 1000 });
+        this.refresh.set(refresh_token, { user, client, resource, scope });
         reply(r, 200, { access_token, refresh_token, token_type: 'Bearer', expires_in: this.seconds, ...this.answer });
     }
     token(p, q, r) {
         const no = (error) => reply(r, 400, { error });
         if (p.get('grant_type') === 'refresh_token') {
             const was = this.refresh.get(p.get('refresh_token'));
-            if (!was || was.client !== p.get('client_id')) return no('invalid_grant');
+            if (!was || was.client !== p.get('client_id')) { this.misused = (this.misused ?? 0) + 1; return no('invalid_grant'); }
             this.refresh.delete(p.get('refresh_token'));
             this.refreshes = (this.refreshes ?? 0) + 1;
-            return this.give(r, was.user, was.client, was.resource);
+            return Promise.resolve(this.slow).then(() => this.give(r, was.user, was.client, was.resource, was.scope));
         }
         const code = this.codes.get(p.get('code'));
         this.codes.delete(p.get('code'));
         const digest = createHash('sha256').update(p.get('code_verifier') ?? '').digest('base64url');
         this.said.push(p.get('code_verifier'));
         if (!code || digest !== code.code_challenge || code.redirect_uri !== p.get('redirect_uri') || code.client_id !== p.get('client_id') || code.resource !== p.get('resource')) return no('invalid_grant');
-        this.give(r, code.user, code.client_id, code.resource);
+        this.scopes = [...(this.scopes ?? []), code.scope];
+        this.give(r, code.user, code.client_id, code.resource, code.scope);
     }
     // The owner takes it back there.
     revoke() { this.access.clear(); this.refresh.clear(); }
@@ -107,7 +108,10 @@ export class Guarded {
             return reply(r, 401, { error: 'unauthorized' }, { 'www-authenticate': c });
         }
         if (q.method !== 'POST') return reply(r, 405, {});
-        return this.message(JSON.parse(text), q, r, who.user, token);
+        const m = JSON.parse(text), wanted = m.method === 'tools/call' && this.wanted;
+        if (wanted && (this.never || !who.scope?.split(' ').includes(wanted)))
+            return reply(r, 403, { error: 'insufficient_scope' }, { 'www-authenticate': `Bearer error="insufficient_scope", scope="${wanted}"` });
+        return this.message(m, q, r, who.user, token);
     }
     async message(m, q, r, user, token) {
         const say = (result, headers) => reply(r, 200, { jsonrpc: '2.0', id: m.id, result }, headers);
@@ -168,7 +172,7 @@ export class Browser {
 
 // --- an organisation -----------------------------------------------------------------------------------
 
-const KEYS = { keys: [['ada', 'user'], ['bob', 'user'], ['root', 'admin']].map(([who, role]) => ({ sha256: createHash('sha256').update(`k-${who}`).digest('hex'), principal: who, roles: [role] })) };
+export const KEYS = { keys: [['ada', 'user'], ['bob', 'user'], ['root', 'admin']].map(([who, role]) => ({ sha256: createHash('sha256').update(`k-${who}`).digest('hex'), principal: who, roles: [role] })) };
 export const as = (who) => ({ authorization: `Bearer k-${who}` });
 export const call = (name, input = {}) => `{{call ${name} ${JSON.stringify(input)}}}`;
 export const TOKEN_KEY = 'ab'.repeat(32);

@@ -2,8 +2,10 @@
 // encrypted, refreshed, and nobody's but theirs.
 import fs from 'node:fs';
 import path from 'node:path';
-import { check, parley, same, test, until } from './lib.mjs';
-import { Browser, Issuer, TOKEN_KEY, as, call, connect, names, organisation } from './accounts.mjs';
+import { cluster } from '../cluster/lib.mjs';
+import { check, parley, pause, same, test, until } from './lib.mjs';
+import { Browser, Guarded, Issuer, KEYS, TOKEN_KEY, as, call, connect, names, organisation } from './accounts.mjs';
+import { Modern, text } from './mcp.mjs';
 
 const begin = (server, who, message) => server.open('POST', '/v1/chat/stream', { message }, as(who));
 const turn = async (server, who, message) => (await begin(server, who, message)).read();
@@ -118,6 +120,46 @@ test('what was taken back there is asked for again, and the same call goes on', 
     same(server.mcp.calls.length, 2);
 });
 
+test('a server that wants more than they allowed asks them for that, too, and the same call goes on', async (t) => {
+    const server = await connected(t);
+    await connect(server, 'bob');
+    server.mcp.wanted = 'mail.send';
+    const s = await begin(server, 'ada', call('mail__whoami'));
+    const [question] = await asked(server, 'ada');
+    check(/^Connect your account at mail again, and allow more there, to go on\? Open /.test(question.ask), question.ask);
+    // what somebody else is told meanwhile does not change what she is asked for, nor does a restart
+    await begin(server, 'bob', call('mail__connect_account'));
+    await server.restart('SIGKILL');
+    await listed(server);
+    same(server.mcp.calls, []);
+    await connect(server, 'ada');
+    check(results(await done(server, 'ada', s.thread)).includes('you are ada'), 'it went on');
+    same(server.issuer.scopes, ['mail.read', 'mail.read', 'mail.read mail.send']);
+    same(server.mcp.calls, [['ada', 'whoami']]);
+    check((await turn(server, 'ada', call('mail__whoami'))).text.includes('you are ada'), 'and needs no question again');
+});
+
+test('a server that wants what they allowed already is not believed: nobody is asked again', async (t) => {
+    const server = await connected(t, 'ada', { guarded: { wanted: 'mail.read', never: true } });
+    const s = await turn(server, 'ada', call('mail__whoami'));
+    check(/does not let this account do it/.test(s.text), s.text);
+    same([(await pending(server, 'ada')).length, server.issuer.scopes.length], [0, 1]);
+});
+
+test('who disconnects while their token is being refreshed stays disconnected', async (t) => {
+    const server = await connected(t);
+    check((await turn(server, 'ada', call('mail__whoami'))).text.includes('you are ada'), 'it works');
+    let open;
+    server.issuer.expire();
+    server.issuer.slow = new Promise((yes) => { open = yes; });
+    await begin(server, 'ada', call('mail__whoami'));
+    await until(() => server.issuer.refreshes === 1, 'the refresh');
+    same((await server.request('DELETE', '/v1/mcp/mail/connect', undefined, as('ada'))).status, 204);
+    open();
+    await asked(server, 'ada');
+    same(server.mcp.calls.length, 1);
+});
+
 test('an authorization server that is away loses nobody their account', async (t) => {
     const server = await connected(t);
     server.issuer.expire();
@@ -126,6 +168,32 @@ test('an authorization server that is away loses nobody their account', async (t
     check(/sign-in service could not be asked/.test(s.text), s.text);
     server.issuer.away = false;
     check((await turn(server, 'ada', call('mail__whoami'))).text.includes('you are ada'), 'they still have it');
+});
+
+test('two nodes that want one token at the same moment refresh it once', async (t) => {
+    const issuer = await new Issuer().start(t), mcp = await new Guarded(issuer).start(t);
+    let refused = 0;
+    mcp.challenge = (c, token) => { if (token) refused++; return c; };
+    const { nodes } = await cluster(t, { nodes: 2, env: { TOKEN_KEY }, config: { auth: KEYS, demo: { tools: false }, actions: {},
+        mcp: { token_key: 'env:TOKEN_KEY' }, mcpServers: { mail: { url: mcp.url, confirm: 'never', oauth: {} } } } });
+    const whoami = async (node) => text(await new Modern(node, { key: 'k-ada' }).call('mail__whoami', { n: Math.random() }));
+    await connect(Object.assign(nodes[0], { issuer }), 'ada');
+    for (const node of nodes) {
+        same(text(await new Modern(node, { key: 'k-ada' }).call('mail__connect_account', {})), 'The account is connected. Its tools can be used now: mail', 'also where nobody connected');
+        await listed(node);
+        same(await whoami(node), 'you are ada');
+    }
+    for (let i = 1; i <= 3; i++) {
+        let open;
+        issuer.slow = new Promise((yes) => { open = yes; });
+        issuer.expire();
+        const both = nodes.map(whoami), before = refused;
+        await until(() => refused >= before + 2 && issuer.refreshes === i, 'both to be refused, and one to refresh');
+        await pause(300);                         // the other would have done it, too
+        open();
+        same(await Promise.all(both), ['you are ada', 'you are ada']);
+        same([issuer.refreshes, issuer.misused], [i, undefined]);
+    }
 });
 
 test('disconnecting forgets the tokens', async (t) => {

@@ -104,6 +104,29 @@ TEST(the_first_bearer_challenge_counts_and_nothing_else_of_the_header)
 
 /* --- addresses -------------------------------------------------------------------------------- */
 
+TEST(scopes_are_words_and_only_new_ones_are_lacking)
+{
+    struct buf b;
+
+    buf_init(&b, 0);
+    CHECK(oauth_scope_lacks(STR_NONE, STR("read")));
+    CHECK(oauth_scope_lacks(STR("reader"), STR("read")));
+    CHECK(oauth_scope_lacks(STR("read"), STR("write read")));
+    CHECK(!oauth_scope_lacks(STR("write read"), STR(" read  write ")));
+    CHECK(!oauth_scope_lacks(STR("read"), STR_NONE));
+    CHECK(!oauth_scope_lacks(STR("read"), STR("a\"b \x01 c\\d"))); /* no scopes at all */
+    oauth_scope_add(&b, STR("read write"));
+    oauth_scope_add(&b, STR("write  a\"b send read"));
+    CHECK_STR(buf_view(&b), "read write send");
+    for (unsigned i = 0; i < OAUTH_SCOPE_MAX; i++) {
+        char word[12];
+        snprintf(word, sizeof word, "s%u", i);
+        oauth_scope_add(&b, str_c(word));
+    }
+    CHECK(b.len <= OAUTH_SCOPE_MAX);
+    buf_done(&b);
+}
+
 TEST(an_origin_is_scheme_host_and_port)
 {
     CHECK_STR(oauth_origin(STR("https://a.example:8443/x?y#z")), "https://a.example:8443");

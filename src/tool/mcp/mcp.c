@@ -424,7 +424,7 @@ void mcp_lost(struct mcp *m, const char *why)
  * that is only over is renewed, once. */
 static void account_refused(struct mcp *m, struct str challenge)
 {
-    oauth_challenged(m->oauth, challenge, m->server ? m->person : STR_NONE);
+    (void)oauth_challenged(m->oauth, challenge, m->server ? m->person : STR_NONE);
     if (m->server || !m->bearer.len || m->renewed) m->state = MCP_AUTH;
     m->renewed = true;
     mcp_note_trouble(m, "authorization needed",

@@ -2,12 +2,13 @@
  *
  * It first wants its person's token, then their line (mcp_line.c). Without a token it ends with
  * TOOL_ASKS, and what it carried so far is in `resume`, too. A 401 says that the call did not
- * begin: it is sent once more with a token that was refreshed, and then the person is asked.
+ * begin: it is sent once more with a token that was refreshed, and then the person is asked. So
+ * does a 403 for which the person has to allow more: they are asked at once.
  */
 #include "tool/mcp/mcp_call.h"
 
 /* Ends it, for now, with the question that connecting answers. */
-static void ask_to_connect(struct mcp_call *c)
+static void ask_to_connect(struct mcp_call *c, bool more)
 {
     const struct mcp *server = c->m->server ? c->m->server : c->m;
     struct jsonw      w;
@@ -28,7 +29,10 @@ static void ask_to_connect(struct mcp_call *c)
     }
     jw_end_obj(&w);
     buf_clear(&c->said.text);
-    buf_printf(&c->said.text, "Connect your account at " STR_FMT " to go on? Open " STR_FMT,
+    buf_printf(&c->said.text,
+               more ? "Connect your account at " STR_FMT
+                      " again, and allow more there, to go on? Open " STR_FMT
+                    : "Connect your account at " STR_FMT " to go on? Open " STR_FMT,
                STR_ARG(server->alias), STR_ARG(server->host.public_url));
     mcp_connect_path(&c->said.text, server->alias);
     buf_clear(&c->said.value);
@@ -51,9 +55,12 @@ bool mcp_account_lacks(struct mcp_call *c, const struct mcp_reply *r)
 
     if (!m->oauth || (r->http != 401 && r->http != 403)) return false;
     if (r->http == 403 && str_find(r->challenge, STR("insufficient_scope")) < 0) return false;
-    if (c->renewed && r->http == 403) return false;
-    oauth_challenged(m->oauth, r->challenge, m->person);
-    if (c->renewed) ask_to_connect(c);
+    if (!oauth_challenged(m->oauth, r->challenge, m->person))
+        mcp_call_unsent(c,
+                        "The server does not let this account do it, and connecting it again "
+                        "would allow nothing more.",
+                        STR_NONE);
+    else if (c->renewed && r->http == 401) ask_to_connect(c, false);
     else mcp_account_want(c, r->http == 401 ? buf_view(&m->bearer) : STR_NONE);
     c->renewed = true;
     return true;
@@ -77,7 +84,7 @@ void mcp_call_line_lost(struct mcp *line, bool refused)
         c->waits = false;
         if (!refused)
             mcp_call_unsent(c, "The server could not be reached: ", buf_view(&line->trouble));
-        else if (c->renewed) ask_to_connect(c);
+        else if (c->renewed) ask_to_connect(c, false);
         else {
             c->renewed = true;
             mcp_account_want(c, buf_view(&line->bearer));
@@ -100,7 +107,7 @@ static void on_token(struct oauth_want *w, struct str token, const char *why)
 
     if (c->ended) return;
     if (why) mcp_call_unsent(c, "Its sign-in service could not be asked: ", str_c(why));
-    else if (!token.ptr) ask_to_connect(c);
+    else if (!token.ptr) ask_to_connect(c, w->lacks);
     else if (c->tool->connects) {
         if (server->state == MCP_AUTH) mcp_open_now(server);
         mcp_call_end_with(c, TOOL_DONE,

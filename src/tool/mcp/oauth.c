@@ -3,13 +3,15 @@
  *   want ──▶ row read ──▶ good ────────────────────────────────▶ told
  *                    └──▶ over, or refused by the server:
  *                         row read again ──▶ another is there ──▶ told
- *                                       └──▶ refresh ──▶ saved ──▶ told
- *                                                  └──▶ refused: forgotten, told that there is none
+ *                                       ├──▶ another node refreshes it: once more, in a moment
+ *                                       └──▶ claimed ──▶ refresh ──▶ saved ──▶ told
+ *                                                             └──▶ refused: forgotten, told so
  *
  * A person is busy while one of these is under way; whoever wants their token meanwhile waits for
  * the same. Wants are told at the end of a turn, never from inside oauth_want.
  */
 #include "base/clock.h"
+#include "base/id.h"
 #include "base/log.h"
 #include "base/oauthform.h"
 #include "tool/mcp/oauth_int.h"
@@ -26,6 +28,9 @@ static void person_free(struct oauth_person *p)
     secret_done(&p->access);
     secret_done(&p->refresh);
     secret_done(&p->source);
+    buf_done(&p->row);
+    buf_done(&p->scope);
+    buf_done(&p->lacks);
     arena_done(&p->arena);
     mem_free(p);
 }
@@ -55,6 +60,9 @@ struct oauth_person *oauth_person(struct oauth *o, struct str name)
     p->o = o;
     list_init(&p->wants);
     arena_init(&p->arena, 0);
+    buf_init(&p->row, 0);
+    buf_init(&p->scope, 0);
+    buf_init(&p->lacks, 0);
     p->name = arena_dup(&p->arena, name);
     p->key = arena_printf(&p->arena, "mcp/" STR_FMT "/" STR_FMT, STR_ARG(o->setup.server),
                           STR_ARG(name));
@@ -69,9 +77,18 @@ static void forget(struct oauth_person *p)
     secret_done(&p->access);
     secret_done(&p->refresh);
     secret_done(&p->source);
-    p->ends_ms = 0;
-    p->stale = p->reread = p->short_of_scope = false;
+    buf_clear(&p->row);
+    buf_clear(&p->scope);
+    buf_clear(&p->lacks);
+    p->ends_ms = p->claim_ms = 0;
+    p->stale = p->reread = p->claimed = false;
     p->loaded = false; /* another node may have them again */
+}
+
+void oauth_person_row(struct oauth_person *p, struct str sealed)
+{
+    buf_clear(&p->row);
+    buf_str(&p->row, sealed);
 }
 
 /* --- their row -------------------------------------------------------------------------------- */
@@ -80,6 +97,7 @@ void oauth_source_write(struct jsonw *w, const struct oauth_source *s)
 {
     jw_kstr(w, "issuer", s->issuer);
     jw_kstr(w, "endpoint", s->token);
+    jw_kstr(w, "resource", s->resource);
     jw_kstr(w, "client_id", s->client.id);
     if (s->client.secret.ptr) jw_kstr(w, "client_secret", s->client.secret);
     jw_kbool(w, "posted", s->secret_posted);
@@ -89,6 +107,7 @@ void oauth_source_read(struct oauth_source *s, const struct jv *v)
 {
     *s = (struct oauth_source){ .issuer = jv_str_at(v, "issuer"),
                                 .token = jv_str_at(v, "endpoint"),
+                                .resource = jv_str_at(v, "resource"),
                                 .client = { jv_str_at(v, "client_id"),
                                             jv_str_at(v, "client_secret") },
                                 .secret_posted = jv_true(jv_get(v, "posted")) };
@@ -104,6 +123,12 @@ void oauth_person_write(const struct oauth_person *p, struct buf *out)
     jw_kint(&w, "ends", p->ends_ms);
     jw_kint(&w, "early", p->early_ms);
     jw_kraw(&w, "source", secret_view(&p->source));
+    if (p->scope.len) jw_kstr(&w, "scope", buf_view(&p->scope));
+    if (p->lacks.len) jw_kstr(&w, "lacks", buf_view(&p->lacks));
+    if (p->claimed) {
+        jw_kstr(&w, "claim", str_n(p->o->node, OAUTH_NODE));
+        jw_kint(&w, "claim_until", p->claim_ms);
+    }
     jw_end_obj(&w);
 }
 
@@ -133,8 +158,13 @@ bool oauth_person_take(struct oauth_person *p, const struct oauth_grant *g,
     }
     p->ends_ms = g->expires_s ? clock_wall_ms() + g->expires_s * 1000 : 0;
     p->early_ms = g->expires_s * 250 < OAUTH_EARLY_MS ? g->expires_s * 250 : OAUTH_EARLY_MS;
+    if (g->scope.ptr) {
+        buf_clear(&p->scope);
+        oauth_scope_add(&p->scope, g->scope);
+    }
     p->loaded = true;
-    p->stale = p->reread = p->short_of_scope = false;
+    p->claim_ms = 0;
+    p->stale = p->reread = p->claimed = false;
     return true;
 }
 
@@ -143,7 +173,15 @@ static bool take_row(struct oauth_person *p, const struct jv *v)
     struct str       access = jv_str_at(v, "access");
     const struct jv *source = jv_get(v, "source");
 
-    if (!str_eq(secret_view(&p->access), access)) p->stale = p->short_of_scope = false;
+    if (!str_eq(secret_view(&p->access), access)) {
+        p->stale = false;
+        buf_clear(&p->lacks);
+    }
+    buf_clear(&p->scope);
+    oauth_scope_add(&p->scope, jv_str_at(v, "scope"));
+    oauth_scope_add(&p->lacks, jv_str_at(v, "lacks"));
+    p->claim_ms = jv_int_at(v, "claim_until", 0);
+    p->claimed = str_eq(jv_str_at(v, "claim"), str_n(p->o->node, OAUTH_NODE));
     if (secret_set(&p->access, access) != OK ||
         secret_set(&p->refresh, jv_str_at(v, "refresh")) != OK ||
         secret_set(&p->source, source ? source->raw : STR_NONE) != OK)
@@ -162,6 +200,7 @@ static void on_row(struct oauth_row *r, enum err e, const struct jv *v)
     p->busy = false;
     if (e == OK && v && !take_row(p, v)) e = ERR_NOMEM;
     if (e != OK || !v) forget(p);
+    else oauth_person_row(p, r->job.body);
     p->loaded = e == OK;
     if (e != OK)
         oauth_person_ready(p, "what is kept of their account cannot be read at the moment");
@@ -182,9 +221,16 @@ static void lost(struct oauth_person *p, const char *why)
 {
     log_line(LOG_INFO, "mcp.disconnected", "server", log_str(p->o->setup.server), "who",
              log_str(p->name), "why", why, NULL);
-    oauth_row_end(p->o, p->key);
+    oauth_row_end(p->o, p->key, buf_view(&p->row));
     forget(p);
     oauth_person_ready(p, NULL);
+}
+
+/* Somebody else ended or replaced it meanwhile: what they made of it counts. */
+static void look_again(struct oauth_person *p)
+{
+    forget(p);
+    step(p);
 }
 
 static void on_saved(struct oauth_row *r, enum err e, const struct jv *v)
@@ -192,7 +238,13 @@ static void on_saved(struct oauth_row *r, enum err e, const struct jv *v)
     struct oauth_person *p = r->ctx;
     (void)v;
     p->pins--;
+    if (p->begun != p->turn) return;
     p->busy = false;
+    if (e == ERR_NOT_FOUND) {
+        look_again(p);
+        return;
+    }
+    oauth_person_row(p, r->job.body);
     /* it is good all the same; a restart asks them again if the old one was used up by this */
     if (e)
         log_line(LOG_ERROR, "mcp.token_not_kept", "server", log_str(p->o->setup.server), "why",
@@ -203,9 +255,13 @@ static void on_saved(struct oauth_row *r, enum err e, const struct jv *v)
 static void save(struct oauth_person *p)
 {
     struct buf b;
+    if (!p->row.len) { /* they disconnected meanwhile */
+        look_again(p);
+        return;
+    }
     buf_init(&b, 0);
     oauth_person_write(p, &b);
-    p->busy = oauth_row_put(p->o, p->key, &b, on_saved, p);
+    p->busy = oauth_row_put(p->o, p->key, &b, buf_view(&p->row), on_saved, p);
     p->pins += p->busy;
     buf_done(&b);
     if (!p->busy) oauth_person_ready(p, "there is not enough memory");
@@ -245,7 +301,7 @@ static bool fill_refresh(struct oauth_transfer *t, const struct oauth_person *p,
 {
     oauth_field(&t->form, "grant_type", STR("refresh_token"));
     oauth_field(&t->form, "refresh_token", secret_view(&p->refresh));
-    oauth_field(&t->form, "resource", p->o->setup.url);
+    oauth_field(&t->form, "resource", s->resource.ptr ? s->resource : p->o->setup.url);
     return oauth_authenticate(t, s) &&
            oauth_post(t, "Content-Type: application/x-www-form-urlencoded");
 }
@@ -274,6 +330,59 @@ static void refresh(struct oauth_person *p)
     arena_done(&a);
 }
 
+/* --- whose turn it is to refresh ---------------------------------------------------------------- */
+
+static bool is_claimed(const struct oauth_person *p, bool by_us)
+{
+    return p->claim_ms > clock_wall_ms() && p->claimed == by_us;
+}
+
+static void on_claimed(struct oauth_row *r, enum err e, const struct jv *v)
+{
+    struct oauth_person *p = r->ctx;
+    (void)v;
+    p->pins--;
+    if (p->begun != p->turn) return;
+    p->busy = false;
+    if (e == OK) oauth_person_row(p, r->job.body);
+    else
+        p->claimed = p->loaded =
+            false; /* somebody was faster, or it may have been us: the row says */
+    if (e == OK || e == ERR_NOT_FOUND) step(p);
+    else oauth_person_ready(p, "what is kept of their account cannot be written at the moment");
+}
+
+static void claim(struct oauth_person *p)
+{
+    struct buf b;
+    buf_init(&b, 0);
+    p->claimed = true;
+    p->claim_ms = clock_wall_ms() + OAUTH_CLAIM_MS;
+    p->begun = p->turn;
+    oauth_person_write(p, &b);
+    p->busy = oauth_row_put(p->o, p->key, &b, buf_view(&p->row), on_claimed, p);
+    p->pins += p->busy;
+    buf_done(&b);
+    if (!p->busy) oauth_person_ready(p, "there is not enough memory");
+}
+
+static void rest(struct oauth_person *p)
+{
+    p->rests = true;
+    loop_timer_set(&p->o->rest, OAUTH_REST_MS);
+}
+
+static void rested(struct loop_timer *t)
+{
+    struct oauth *o = LIST_ITEM(t, struct oauth, rest);
+    LIST_EACH (n, &o->people) {
+        struct oauth_person *p = LIST_ITEM(n, struct oauth_person, node);
+        if (!p->rests) continue;
+        p->rests = p->loaded = false;
+        step(p);
+    }
+}
+
 /* --- wants ------------------------------------------------------------------------------------ */
 
 static bool is_over(const struct oauth_person *p)
@@ -284,17 +393,22 @@ static bool is_over(const struct oauth_person *p)
 /* The next thing that brings them to a token, or to knowing that there is none. */
 static void step(struct oauth_person *p)
 {
-    if (p->busy || list_empty(&p->wants)) return;
+    bool has = secret_is_set(&p->access), lacks = p->lacks.len > 0;
+
+    if (p->busy || p->rests || list_empty(&p->wants)) return;
     if (!p->loaded) load(p);
-    else if (!secret_is_set(&p->access) || p->short_of_scope) {
-        p->loaded = p->short_of_scope;
+    else if (!has || (lacks && p->reread)) {
+        p->loaded = has;
         oauth_person_ready(p, NULL);
-    } else if (!is_over(p)) oauth_person_ready(p, NULL);
+    } else if (!is_over(p) && !lacks) oauth_person_ready(p, NULL);
     else if (!p->reread) {
         p->reread = true;
         load(p);
-    } else if (secret_is_set(&p->refresh)) refresh(p);
-    else lost(p, "its token is over, and there is no refresh token");
+    } else if (!secret_is_set(&p->refresh))
+        lost(p, "its token is over, and there is no refresh token");
+    else if (is_claimed(p, false)) rest(p);
+    else if (p->o->setup.vault->shared && !is_claimed(p, true)) claim(p);
+    else refresh(p);
 }
 
 void oauth_person_ready(struct oauth_person *p, const char *why)
@@ -308,7 +422,7 @@ void oauth_person_ready(struct oauth_person *p, const char *why)
 static void tell(struct oauth_person *p)
 {
     struct list waiting;
-    bool        has = !p->why && secret_is_set(&p->access) && !p->short_of_scope;
+    bool        has = !p->why && secret_is_set(&p->access) && !p->lacks.len;
 
     p->ready = p->reread = false;
     list_init(&waiting);
@@ -317,6 +431,7 @@ static void tell(struct oauth_person *p)
         struct oauth_want *w = LIST_ITEM(waiting.next, struct oauth_want, node);
         list_remove(&w->node);
         w->principal = p->name;
+        w->lacks = p->lacks.len > 0;
         w->done(w, has ? secret_view(&p->access) : STR_NONE, p->why);
     }
 }
@@ -351,6 +466,7 @@ static void want_of(struct oauth *o, struct oauth_want *w)
         return;
     }
     list_add(&p->wants, &w->node);
+    if (w->fresh && !p->busy) p->loaded = false;
     if (w->stale.len && str_eq(w->stale, secret_view(&p->access))) p->stale = true;
     if (!p->ready) step(p);
 }
@@ -358,7 +474,7 @@ static void want_of(struct oauth *o, struct oauth_want *w)
 void oauth_want(struct oauth *o, struct oauth_want *w)
 {
     if (!w->principal.ptr) {
-        if (!o->own.loaded) {
+        if (!o->own.loaded || !o->own.lister.ptr) { /* another node may know of somebody by now */
             list_add(&o->listers, &w->node);
             if (!oauth_own_load(o)) own_loaded(o);
             return;
@@ -377,7 +493,7 @@ void oauth_forget(struct oauth *o, struct str principal)
 {
     struct oauth_person *p = oauth_person(o, principal);
     if (!p) return;
-    oauth_row_end(o, p->key);
+    oauth_row_end(o, p->key, STR_NONE);
     forget(p);
 }
 
@@ -448,21 +564,60 @@ bool oauth_own_load(struct oauth *o)
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-void oauth_challenged(struct oauth *o, struct str header, struct str principal)
+static void on_lack_kept(struct oauth_row *r, enum err e, const struct jv *v)
+{
+    struct oauth_person *p = r->ctx;
+    (void)v;
+    p->pins--;
+    if (p->begun != p->turn) return;
+    p->busy = false;
+    if (e == OK) oauth_person_row(p, r->job.body);
+    else if (e == ERR_NOT_FOUND) p->loaded = false;
+    step(p);
+}
+
+/* Kept with the row, because they may connect at another node; known here in any case. */
+static void keep_lack(struct oauth_person *p)
+{
+    struct buf b;
+    if (!p->loaded || p->busy || !p->row.len) return;
+    buf_init(&b, 0);
+    oauth_person_write(p, &b);
+    p->begun = p->turn;
+    p->busy = oauth_row_put(p->o, p->key, &b, buf_view(&p->row), on_lack_kept, p);
+    p->pins += p->busy;
+    buf_done(&b);
+}
+
+/* What they allowed already would not be more the second time. */
+static bool note_lack(struct oauth *o, struct str principal, struct str scope)
+{
+    struct oauth_person *p = principal.ptr ? oauth_person(o, principal) : NULL;
+    if (!p || !oauth_scope_lacks(buf_view(&p->scope), scope)) return false;
+    oauth_scope_add(&p->lacks, scope);
+    keep_lack(p);
+    return p->lacks.len > 0;
+}
+
+bool oauth_challenged(struct oauth *o, struct str header, struct str principal)
 {
     struct oauth_challenge c;
     struct arena           a;
-    struct oauth_person   *p = NULL;
+    bool                   good = true;
 
     arena_init(&a, 0);
     oauth_challenge_read(&a, header, &c);
     buf_clear(&o->metadata);
-    buf_clear(&o->scope);
     if (c.metadata.ptr) buf_str(&o->metadata, c.metadata);
-    if (c.scope.ptr) buf_str(&o->scope, c.scope);
-    if (principal.ptr && str_is(c.error, "insufficient_scope")) p = oauth_person(o, principal);
-    if (p) p->short_of_scope = true;
+    if (str_is(c.error, "insufficient_scope"))
+        good = note_lack(o, principal.ptr ? principal : o->own.lister, c.scope);
+    else {
+        buf_clear(&o->scope);
+        if (c.scope.ptr) buf_str(&o->scope, c.scope);
+        if (!o->finding) o->found_ms = 0; /* it may believe another authorization server now */
+    }
     arena_done(&a);
+    return good;
 }
 
 struct oauth *oauth_new(const struct oauth_setup *s)
@@ -473,6 +628,9 @@ struct oauth *oauth_new(const struct oauth_setup *s)
     o->open = 1;
     o->near = url_is_loopback(s->url);
     o->dirty.flush = flush;
+    loop_timer_init(s->loop, &o->rest, rested);
+    id_letters(o->node, sizeof o->node);
+    buf_init(&o->more, 0);
     arena_init(&o->arena, 0);
     arena_init(&o->own.arena, 0);
     arena_init(&o->found, 0);
@@ -487,10 +645,17 @@ struct oauth *oauth_new(const struct oauth_setup *s)
     return o;
 }
 
-void oauth_close(struct oauth *o)
+static void timer_closed(struct loop_timer *t)
 {
+    struct oauth *o = LIST_ITEM(t, struct oauth, rest);
     void (*done)(void *) = o->done;
     void *ctx = o->ctx;
+    mem_free(o);
+    done(ctx);
+}
+
+void oauth_close(struct oauth *o)
+{
     if (--o->open) return;
     while (!list_empty(&o->people))
         person_free(LIST_ITEM(o->people.next, struct oauth_person, node));
@@ -500,8 +665,8 @@ void oauth_close(struct oauth *o)
     arena_done(&o->arena);
     buf_done(&o->metadata);
     buf_done(&o->scope);
-    mem_free(o);
-    done(ctx);
+    buf_done(&o->more);
+    loop_timer_close(&o->rest, timer_closed);
 }
 
 void oauth_free(struct oauth *o, void (*done)(void *ctx), void *ctx)

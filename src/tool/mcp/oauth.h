@@ -18,8 +18,15 @@
  * the client they came by, so that a refresh token goes nowhere else; under "mcp/SERVER" is the
  * client that was registered, and who connected last, whose token lists the tools. At most one
  * refresh of a token is under way; what comes back is saved before it is used. Before refreshing,
- * the row is read again, because another node may have done it. A refresh that is refused ends the
+ * the row is read again, because another node may have done it, and where there can be others it is
+ * claimed in the row for as long as it takes: a refresh token that two use is taken for stolen by
+ * many authorization servers. Nobody replaces a row that is not the one they read, so who
+ * disconnects or connects anew meanwhile is not overruled. A refresh that is refused ends the
  * connection: the person is asked again.
+ *
+ * Step-up: a server that wants more than a person allowed (403, insufficient_scope) is noted with
+ * the row; then there is no token for them until they connected again, for what they had and what
+ * was lacking. A server that wants what they allowed already is not believed.
  *
  * Nothing here logs or returns a token, code, verifier or secret but where it is asked for.
  */
@@ -50,15 +57,17 @@ struct oauth *oauth_new(const struct oauth_setup *s); /* NULL: no memory */
 void          oauth_free(struct oauth *o, void (*done)(void *ctx), void *ctx);
 
 /* What the server said with a 401 or 403: where its metadata is, which scope it wants. For the next
- * who connects; of a principal with `scope`: what they have does not suffice, so they are to
- * connect again. */
-void oauth_challenged(struct oauth *o, struct str header, struct str principal);
+ * who connects. False: with insufficient_scope, where connecting again would change nothing.
+ * principal STR_NONE: whose token lists the tools. */
+bool oauth_challenged(struct oauth *o, struct str header, struct str principal);
 
 /* --- a token for a call --------------------------------------------------------------------- */
 
 struct oauth_want {       /* the caller's until done, or oauth_unwant */
     struct str principal; /* STR_NONE: whoever connected last */
     struct str stale;     /* one that the server refused: another is wanted; STR_NONE: none was */
+    bool       fresh;     /* what other nodes know counts, too */
+    bool       lacks;     /* out, without a token: they are connected, and have to allow more */
     /* Once, later, on the loop. token STR_NONE: they are not connected, or (`why`) it cannot be
      * told at the moment. It and `principal` are valid during the call. */
     void (*done)(struct oauth_want *w, struct str token, const char *why);

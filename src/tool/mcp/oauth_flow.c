@@ -1,7 +1,8 @@
 /* oauth_flow.c -- connecting an account: there, and back.
  *
- *   begin ──▶ own row ──▶ discovery ──▶ registration ──▶ the address, and what the browser keeps
- *                          (kept for ten minutes) (once for an issuer and a way back)
+ *   begin ──▶ own row ──▶ discovery ──▶ their row ──▶ registration ──▶ the address, and what the
+ *                          (kept for ten minutes)      (once for an issuer     browser keeps
+ *                                                       and a way back)
  *   back  ──▶ is it ours, theirs, of this server, in time? ──▶ code for tokens ──▶ saved ──▶ connected
  *
  * One begin at a time is worked on, so that two people who connect first do not register twice.
@@ -28,7 +29,7 @@ static void answer(struct oauth *o, struct str url, struct str sealed, const cha
 {
     struct oauth_begin *b = first(o);
     list_remove(&b->node);
-    o->finding = false;
+    o->finding = o->looked = false;
     if (why && !o->closing)
         log_line(LOG_WARN, "mcp.connect_failed", "server", log_str(o->setup.server), "why", why,
                  NULL);
@@ -73,7 +74,7 @@ static void forget_found(struct oauth *o)
     arena_done(&o->found);
     arena_init(&o->found, 0);
     o->as = (struct oauth_server){ 0 };
-    o->scopes = STR_NONE;
+    o->scopes = o->resource = STR_NONE;
     o->found_ms = 0;
 }
 
@@ -107,6 +108,7 @@ static void on_resource(struct oauth_transfer *t, const struct oauth_answer *a)
         return;
     }
     o->scopes = r.scopes;
+    o->resource = r.resource;
     take_issuer(o, r.issuer);
 }
 
@@ -175,7 +177,7 @@ static void save_own(struct oauth *o, void (*done)(struct oauth_row *, enum err,
     buf_init(&b, 0);
     oauth_own_write(o, &b);
     struct str key = oauth_own_key(o, &a);
-    bool       ok = key.ptr && oauth_row_put(o, key, &b, done, ctx);
+    bool       ok = key.ptr && oauth_row_put(o, key, &b, STR_NONE, done, ctx);
     if (!ok) log_line(LOG_ERROR, "mcp.client_not_kept", "server", log_str(o->setup.server), NULL);
     buf_done(&b);
     arena_done(&a);
@@ -211,6 +213,8 @@ static void write_registration(struct buf *out, const struct oauth_begin *b, str
     jsonw_init(&w, out);
     jw_obj(&w);
     jw_kstrz(&w, "client_name", "parley");
+    /* a web client's way back is https; on this machine we are a program like any other */
+    jw_kstrz(&w, "application_type", url_is_loopback(b->redirect_uri) ? "native" : "web");
     jw_kraw(&w, "grant_types", STR("[\"authorization_code\",\"refresh_token\"]"));
     jw_kraw(&w, "response_types", STR("[\"code\"]"));
     jw_kstrz(&w, "token_endpoint_auth_method", "none");
@@ -222,16 +226,44 @@ static void write_registration(struct buf *out, const struct oauth_begin *b, str
     jw_end_obj(&w);
 }
 
-/* What is asked for: as configured, else what the server wanted last, else what it knows. */
+/* What is asked for: as configured, else what the server wanted last, else what it knows; and what
+ * they had, when that did not suffice, with what was lacking. */
 static void write_scope(const struct oauth *o, struct buf *out)
 {
-    struct str scope = o->setup.scopes.ptr ? o->setup.scopes
-                       : o->scope.len      ? buf_view(&o->scope)
-                                           : o->scopes;
-    buf_str(out, scope);
-    if (!o->as.offline || str_find(scope, STR("offline_access")) >= 0) return;
-    if (out->len) buf_chr(out, ' ');
-    buf_lit(out, "offline_access");
+    oauth_scope_add(out, o->setup.scopes.ptr ? o->setup.scopes
+                         : o->scope.len      ? buf_view(&o->scope)
+                                             : o->scopes);
+    oauth_scope_add(out, buf_view(&o->more));
+    if (o->as.offline) oauth_scope_add(out, STR("offline_access"));
+}
+
+static void look_up(struct oauth *o, struct str scope, struct str lacks)
+{
+    if (!lacks.len) return;
+    oauth_scope_add(&o->more, scope);
+    oauth_scope_add(&o->more, lacks);
+}
+
+static void on_had(struct oauth_row *r, enum err e, const struct jv *v)
+{
+    struct oauth *o = r->o;
+    if (e != OK || o->closing) {
+        fail(o, "what is kept of their account cannot be read at the moment");
+        return;
+    }
+    look_up(o, jv_str_at(v, "scope"), jv_str_at(v, "lacks"));
+    o->looked = true;
+    o->finding = false;
+    oauth_pump(o);
+}
+
+/* What the first of the line has and lacks, as far as any node knows. */
+static void look(struct oauth *o)
+{
+    struct oauth_person *p = oauth_person(o, first(o)->principal);
+    buf_clear(&o->more);
+    if (p) look_up(o, buf_view(&p->scope), buf_view(&p->lacks));
+    if (!p || !oauth_row_get(o, p->key, on_had, NULL)) fail(o, NO_MEMORY);
 }
 
 static void enlist(struct oauth *o)
@@ -263,6 +295,7 @@ static struct oauth_source source_of(const struct oauth *o)
     return (struct oauth_source){
         .issuer = o->as.issuer,
         .token = o->as.token,
+        .resource = o->resource.ptr ? o->resource : o->setup.url,
         .client = configured ? (struct oauth_client){ o->setup.client_id, o->setup.client_secret }
                              : o->own.client,
         .secret_posted = o->as.secret_posted,
@@ -271,7 +304,7 @@ static struct oauth_source source_of(const struct oauth *o)
 
 /* What the browser keeps: everything the way back needs, and for whom it is. */
 static bool write_try(const struct oauth *o, const struct oauth_begin *b, struct str state,
-                      struct str verifier, struct buf *sealed)
+                      struct str verifier, struct str scope, struct buf *sealed)
 {
     struct oauth_source s = source_of(o);
     struct buf          plain;
@@ -288,6 +321,7 @@ static bool write_try(const struct oauth *o, const struct oauth_begin *b, struct
     jw_kstr(&w, "to", b->to);
     jw_kint(&w, "until", clock_wall_ms() + OAUTH_TRY_MS);
     jw_kbool(&w, "says_issuer", o->as.says_issuer);
+    jw_kstr(&w, "scope", scope);
     oauth_source_write(&w, &s);
     jw_end_obj(&w);
     bool ok = !plain.err && seal(o->setup.key, STR("mcp try"), buf_view(&plain), sealed) == OK;
@@ -297,31 +331,28 @@ static bool write_try(const struct oauth *o, const struct oauth_begin *b, struct
 }
 
 static bool write_address(const struct oauth *o, const struct oauth_begin *b, struct str state,
-                          struct str verifier, struct buf *out)
+                          struct str verifier, struct str scope, struct buf *out)
 {
     char       challenge[PKCE_LETTERS + 1];
-    struct buf q, scope;
+    struct buf q;
 
     if (!pkce_challenge(verifier, challenge)) return false;
     buf_init(&q, 0);
-    buf_init(&scope, 0);
-    write_scope(o, &scope);
     oauth_field(&q, "response_type", STR("code"));
     oauth_field(&q, "client_id", source_of(o).client.id);
     oauth_field(&q, "redirect_uri", b->redirect_uri);
     oauth_field(&q, "state", state);
     oauth_field(&q, "code_challenge", str_c(challenge));
     oauth_field(&q, "code_challenge_method", STR("S256"));
-    oauth_field(&q, "resource", o->setup.url);
-    if (scope.len) oauth_field(&q, "scope", buf_view(&scope));
+    oauth_field(&q, "resource", source_of(o).resource);
+    if (scope.len) oauth_field(&q, "scope", scope);
     /* a refresh token is given to whoever was asked for it */
     if (o->as.offline) oauth_field(&q, "prompt", STR("consent"));
     buf_str(out, o->as.authorize);
     buf_chr(out, str_find(o->as.authorize, STR("?")) >= 0 ? '&' : '?');
     buf_str(out, buf_view(&q));
-    bool ok = !q.err && !scope.err && !out->err;
+    bool ok = !q.err && !out->err;
     buf_done(&q);
-    buf_done(&scope);
     return ok;
 }
 
@@ -329,18 +360,22 @@ static void send_there(struct oauth *o)
 {
     char       state[PKCE_LETTERS], verifier[PKCE_LETTERS];
     struct str s = str_n(state, sizeof state), v = str_n(verifier, sizeof verifier);
-    struct buf url, sealed;
+    struct buf url, sealed, scope;
 
     id_letters(state, sizeof state);
     id_letters(verifier, sizeof verifier);
     buf_init(&url, 0);
     buf_init(&sealed, 0);
-    bool ok = write_try(o, first(o), s, v, &sealed) && write_address(o, first(o), s, v, &url);
+    buf_init(&scope, 0);
+    write_scope(o, &scope);
+    bool ok = !scope.err && write_try(o, first(o), s, v, buf_view(&scope), &sealed) &&
+              write_address(o, first(o), s, v, buf_view(&scope), &url);
     if (ok) answer(o, buf_view(&url), buf_view(&sealed), NULL);
     else answer(o, STR_NONE, STR_NONE, NO_MEMORY);
     secret_wipe(verifier, sizeof verifier);
     buf_done(&url);
     buf_done(&sealed);
+    buf_done(&scope);
 }
 
 static bool found_lately(const struct oauth *o)
@@ -361,7 +396,8 @@ void oauth_pump(struct oauth *o)
         } else if (!found_lately(o)) {
             forget_found(o);
             find_resource(o, 0);
-        } else if (!o->setup.client_id.ptr && !is_registered(o, first(o))) enlist(o);
+        } else if (!o->looked) look(o);
+        else if (!o->setup.client_id.ptr && !is_registered(o, first(o))) enlist(o);
         else send_there(o);
     }
 }
@@ -372,7 +408,7 @@ struct way_back {
     struct oauth        *o;
     struct oauth_back   *back;
     struct arena         arena; /* what the browser kept */
-    struct str           plain, to, principal, verifier, redirect_uri;
+    struct str           plain, to, principal, verifier, redirect_uri, scope;
     struct oauth_source  source;
     struct oauth_person *person;
 };
@@ -411,6 +447,7 @@ static void on_kept(struct oauth_row *r, enum err e, const struct jv *v)
     (void)v;
     k->person->busy = false;
     k->person->pins--;
+    oauth_person_row(k->person, r->job.body);
     if (e != OK) {
         oauth_forget(o, k->person->name);
         came_back(k, "it could not be saved");
@@ -424,7 +461,7 @@ static void on_kept(struct oauth_row *r, enum err e, const struct jv *v)
     arena_init(&a, 0);
     buf_init(&b, 0);
     oauth_own_write(o, &b);
-    if (!o->own.loaded || !oauth_row_put(o, oauth_own_key(o, &a), &b, on_lister, k))
+    if (!o->own.loaded || !oauth_row_put(o, oauth_own_key(o, &a), &b, STR_NONE, on_lister, k))
         came_back(k, NULL);
     buf_done(&b);
     arena_done(&a);
@@ -438,12 +475,15 @@ static const char *keep(struct way_back *k, const struct oauth_grant *g)
 
     if (!p) return NO_MEMORY;
     secret_done(&p->refresh); /* of another grant */
+    buf_clear(&p->lacks);
+    buf_clear(&p->scope);
+    oauth_scope_add(&p->scope, k->scope); /* unless they say otherwise */
     if (!oauth_person_take(p, g, &k->source)) return NO_MEMORY;
     k->person = p;
     buf_init(&b, 0);
     oauth_person_write(p, &b);
     p->turn++;
-    p->busy = oauth_row_put(k->o, p->key, &b, on_kept, k);
+    p->busy = oauth_row_put(k->o, p->key, &b, STR_NONE, on_kept, k);
     p->pins += p->busy;
     buf_done(&b);
     return p->busy ? NULL : NO_MEMORY;
@@ -470,7 +510,7 @@ static const char *exchange(struct way_back *k)
     oauth_field(&t->form, "code", k->back->code);
     oauth_field(&t->form, "redirect_uri", k->redirect_uri);
     oauth_field(&t->form, "code_verifier", k->verifier);
-    oauth_field(&t->form, "resource", k->o->setup.url);
+    oauth_field(&t->form, "resource", k->source.resource);
     if (oauth_authenticate(t, &k->source) &&
         oauth_post(t, "Content-Type: application/x-www-form-urlencoded")) {
         oauth_start(t);
@@ -525,6 +565,7 @@ static const char *open_try(struct way_back *k)
     k->source.token = arena_dup(&k->arena, k->source.token);
     k->verifier = jv_str_at(v, "verifier");
     k->redirect_uri = jv_str_at(v, "redirect_uri");
+    k->scope = jv_str_at(v, "scope");
     const char *why = check_try(k, v);
     k->to = arena_dup(&k->arena, jv_str_at(v, "to"));
     return why;

@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "base/secret.h"
 #include "base/sha256.h"
+#include "loop/loop.h"
 #include "tool/mcp/oauth.h"
 #include "tool/mcp/oauth_read.h"
 
@@ -24,10 +25,15 @@
 #define OAUTH_TRY_MS     (10 * 60 * 1000) /* from there to back */
 /* a token that ends so soon is refreshed first; one that never lives long, in its last quarter */
 #define OAUTH_EARLY_MS 30000
+/* a refresh is over by then, or its node died; and how often the others look */
+#define OAUTH_CLAIM_MS 15000
+#define OAUTH_REST_MS  200
+#define OAUTH_NODE     16
 
 /* Where tokens come from: what a refresh needs. */
 struct oauth_source {
     struct str          issuer, token; /* token: the endpoint */
+    struct str          resource;      /* for whom: as the server calls itself */
     struct oauth_client client;
     bool                secret_posted;
 };
@@ -45,7 +51,11 @@ struct oauth_person {
     /* how often they connected here; a row or refresh that was begun before the last time is old */
     unsigned      turn, begun;
     bool          loaded, stale, reread;
-    bool          short_of_scope; /* what they have does not suffice: connecting again does not */
+    struct buf    row;            /* as it was read or written last, sealed */
+    struct buf    scope;          /* what they allowed; "": not known */
+    struct buf    lacks;          /* what a call wants beyond it: they are to connect again */
+    int64_t       claim_ms;       /* so long only who claimed it refreshes; wall clock; 0: nobody */
+    bool          claimed, rests; /* by us; another does, and it is looked at again in a moment */
     bool          ready;          /* its wants are to be told: in o->dirty's flush */
     const char   *why;
 };
@@ -67,18 +77,22 @@ struct oauth {
     struct list         listers; /* wants of whoever connected last, until that is known */
     struct list         refused; /* wants for which there was no memory */
     struct loop_dirty   dirty;
+    struct loop_timer   rest;             /* of people who rest */
+    char                node[OAUTH_NODE]; /* who claims: this process */
     struct oauth_own    own;
     /* of the last discovery */
     struct arena        found;
     uint64_t            found_ms; /* 0: none */
     struct oauth_server as;
-    struct str          scopes;
+    struct str          scopes, resource;
     struct buf          metadata, scope; /* of the last challenge */
     struct list         begins;
     bool                finding; /* the first of them is being worked on */
     /* digests of their `state`, in a ring */
     uint8_t             used[OAUTH_USED_MAX][SHA256_LEN];
     size_t              used_next;
+    bool                looked;  /* what it had and lacked is in `more` */
+    struct buf          more;
     struct list         transfers;
     unsigned            open;
     bool                closing;
@@ -114,7 +128,7 @@ bool                   oauth_authenticate(struct oauth_transfer *t, const struct
 
 /* A row, sealed and opened on the way. `plain` is wiped after done. */
 struct oauth_row {
-    struct vault_job job;
+    struct vault_job job; /* body: as it is kept, sealed; valid during done */
     struct oauth    *o;
     struct arena     arena;
     /* get: v NULL with OK: there is none, or none that opens with our key */
@@ -124,9 +138,10 @@ struct oauth_row {
 /* False: no memory, or closed; done is not called. */
 bool oauth_row_get(struct oauth *o, struct str                                          key,
                    void (*done)(struct oauth_row *, enum err, const struct jv *), void *ctx);
-bool oauth_row_put(struct oauth *o, struct str key, struct buf *plain,
+/* `was`: only in place of that, else ERR_NOT_FOUND and nothing is put; STR_NONE: in any case */
+bool oauth_row_put(struct oauth *o, struct str key, struct buf *plain, struct str was,
                    void (*done)(struct oauth_row *, enum err, const struct jv *), void *ctx);
-void oauth_row_end(struct oauth *o, struct str key);
+void oauth_row_end(struct oauth *o, struct str key, struct str was);
 
 /* --- oauth.c --- */
 void                 oauth_close(struct oauth *o); /* one thing less is under way */
@@ -135,6 +150,7 @@ struct oauth_person *oauth_person(struct oauth *o, struct str name); /* NULL: no
 bool                 oauth_person_take(struct oauth_person *p, const struct oauth_grant *g,
                                        const struct oauth_source *s);
 void                 oauth_person_write(const struct oauth_person *p, struct buf *out);
+void                 oauth_person_row(struct oauth_person *p, struct str sealed); /* is so now */
 void                 oauth_person_ready(struct oauth_person *p, const char *why);
 void                 oauth_source_write(struct jsonw *w, const struct oauth_source *s);
 void                 oauth_source_read(struct oauth_source *s, const struct jv *v);

@@ -122,7 +122,7 @@ static void on_row(struct vault_job *j, enum err e)
         if (e == OK) e = json_parse(&r->arena, plain, &v, NULL);
         /* sealed with another key: as good as none, and they connect again */
         if (e == ERR_SYNTAX) e = OK, v = NULL;
-    } else if (e == ERR_NOT_FOUND) e = OK;
+    } else if (j->op == VAULT_GET && e == ERR_NOT_FOUND) e = OK;
     if (r->done) r->done(r, e, v);
     if (plain.ptr) secret_wipe((void *)(uintptr_t)plain.ptr, plain.len);
     row_free(r);
@@ -157,14 +157,15 @@ bool oauth_row_get(struct oauth *o, struct str                                  
     return row_send(r);
 }
 
-bool oauth_row_put(struct oauth *o, struct str key, struct buf *plain,
+bool oauth_row_put(struct oauth *o, struct str key, struct buf *plain, struct str was,
                    void (*done)(struct oauth_row *, enum err, const struct jv *), void *ctx)
 {
-    struct oauth_row *r = row_new(o, VAULT_PUT, key);
+    struct oauth_row *r = row_new(o, was.ptr ? VAULT_KEEP : VAULT_PUT, key);
     struct buf        sealed;
     if (!r) return false;
     r->done = done;
     r->ctx = ctx;
+    r->job.was = was.ptr ? arena_dup(&r->arena, was) : STR_NONE;
     buf_init(&sealed, 0);
     bool ok = !plain->err && seal(o->setup.key, key, buf_view(plain), &sealed) == OK;
     secret_wipe(plain->ptr, plain->cap);
@@ -175,8 +176,10 @@ bool oauth_row_put(struct oauth *o, struct str key, struct buf *plain,
     return false;
 }
 
-void oauth_row_end(struct oauth *o, struct str key)
+void oauth_row_end(struct oauth *o, struct str key, struct str was)
 {
     struct oauth_row *r = row_new(o, VAULT_END, key);
-    if (r) (void)row_send(r);
+    if (!r) return;
+    r->job.was = was.ptr ? arena_dup(&r->arena, was) : STR_NONE;
+    (void)row_send(r);
 }

@@ -86,6 +86,53 @@ void oauth_challenge_read(struct arena *a, struct str header, struct oauth_chall
     }
 }
 
+/* --- scopes ----------------------------------------------------------------------------------- */
+
+static bool good_scope(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (s.ptr[i] < 0x21 || s.ptr[i] > 0x7e || s.ptr[i] == '"' || s.ptr[i] == '\\') return false;
+    return s.len > 0;
+}
+
+/* The next that is one; STR_NONE: there is no other. */
+static struct str next_scope(struct str *rest)
+{
+    while (rest->len) {
+        ptrdiff_t  at = str_find(*rest, STR(" "));
+        struct str word = at < 0 ? *rest : str_cut(*rest, (size_t)at);
+        *rest = str_from(*rest, at < 0 ? rest->len : (size_t)at + 1);
+        if (good_scope(word)) return word;
+    }
+    return STR_NONE;
+}
+
+static bool has_scope(struct str all, struct str word)
+{
+    struct str s;
+    while ((s = next_scope(&all)).ptr)
+        if (str_eq(s, word)) return true;
+    return false;
+}
+
+bool oauth_scope_lacks(struct str all, struct str words)
+{
+    struct str s;
+    while ((s = next_scope(&words)).ptr)
+        if (!has_scope(all, s)) return true;
+    return false;
+}
+
+void oauth_scope_add(struct buf *out, struct str words)
+{
+    struct str s;
+    while ((s = next_scope(&words)).ptr) {
+        if (has_scope(buf_view(out), s) || out->len + s.len + 1 > OAUTH_SCOPE_MAX) continue;
+        if (out->len) buf_chr(out, ' ');
+        buf_str(out, s);
+    }
+}
+
 /* --- addresses -------------------------------------------------------------------------------- */
 
 static size_t authority_at(struct str url)
@@ -168,13 +215,6 @@ static bool is_about(struct str resource, struct str url)
 
 /* --- metadata --------------------------------------------------------------------------------- */
 
-static bool good_scope(struct str s)
-{
-    for (size_t i = 0; i < s.len; i++)
-        if (s.ptr[i] < 0x21 || s.ptr[i] > 0x7e || s.ptr[i] == '"' || s.ptr[i] == '\\') return false;
-    return s.len > 0;
-}
-
 /* Those that may be asked for, with blanks between. STR_NONE: none. */
 static struct str join_scopes(struct arena *a, const struct jv *list)
 {
@@ -208,6 +248,7 @@ const char *oauth_resource_read(struct arena *a, const struct jv *doc, struct st
         if (!oauth_origin(first).ptr) return "the authorization server it names has no address";
         out->issuer = arena_dup(a, first);
     }
+    out->resource = arena_dup(a, resource);
     out->scopes = join_scopes(a, jv_get(doc, "scopes_supported"));
     return a->failed ? "out of memory" : NULL;
 }

@@ -18,6 +18,7 @@
 #define PARLEY_OAUTH_READ_H
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/json.h"
 
 #define OAUTH_URL_MAX    2048
@@ -31,6 +32,12 @@ struct oauth_challenge { /* STR_NONE: not said */
 /* What the first Bearer challenge of a header says; anything else is passed over. */
 void oauth_challenge_read(struct arena *a, struct str header, struct oauth_challenge *out);
 
+/* Is there a word in `words` that `all` lacks? What is no scope (RFC 6749 3.3) is
+ * passed over. */
+bool oauth_scope_lacks(struct str all, struct str words);
+/* Adds to `out` those it lacks, as long as all of them are no longer than OAUTH_SCOPE_MAX. */
+void oauth_scope_add(struct buf *out, struct str words);
+
 /* "https://host:port" of an address. STR_NONE: it is not http(s), or has a user's name in it. */
 struct str oauth_origin(struct str url);
 bool       oauth_same_origin(struct str a, struct str b);
@@ -41,8 +48,9 @@ struct str oauth_resource_place(struct arena *a, struct str url, unsigned n);
 struct str oauth_server_place(struct arena *a, struct str issuer, unsigned n);
 
 struct oauth_resource {
-    struct str issuer; /* the first it names; STR_NONE: it names none */
-    struct str scopes; /* words with blanks between; STR_NONE: it says nothing of them */
+    struct str resource; /* what it calls itself: tokens are asked for in these very words */
+    struct str issuer;   /* the first it names; STR_NONE: it names none */
+    struct str scopes;   /* words with blanks between; STR_NONE: it says nothing of them */
 };
 /* `url`: the MCP server's, as it is configured. */
 const char *oauth_resource_read(struct arena *a, const struct jv *doc, struct str url,
