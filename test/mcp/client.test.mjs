@@ -144,10 +144,18 @@ const suite = [["initialize", "2025-11-25"], ["tools_call", "2025-11-25"], ["eli
     ["http-custom-headers", "2026-07-28"], ["http-invalid-tool-headers", "2026-07-28"], ["json-schema-ref-no-deref", "2026-07-28"],
     ["json-schema-2020-12-preservation", "2026-07-28"]];
 const node22 = spawnSync(join(ROOT, "scripts/node"), ["22"], { encoding: "utf8" }).stdout.trim();
-for (const [scenario, version] of suite) test(`conformance ${scenario} ${version}`, async (t) => {
+// Accounts: required of both revisions, and of the newer one alone.
+const accounts = ["metadata-default", "metadata-var1", "metadata-var2", "metadata-var3", "basic-cimd", "scope-from-www-authenticate", "scope-from-scopes-supported",
+    "scope-omitted-when-undefined", "scope-step-up", "scope-retry-limit", "token-endpoint-auth-basic", "token-endpoint-auth-post", "token-endpoint-auth-none", "pre-registration"];
+const newer = ["resource-mismatch", "offline-access-scope", "offline-access-not-supported", "authorization-server-migration", "iss-supported", "iss-not-advertised",
+    "iss-supported-missing", "iss-wrong-issuer", "iss-unexpected", "iss-normalized", "metadata-issuer-mismatch"];
+const person = `${process.execPath} ${join(here, "person.mjs")}`;
+for (const name of [...accounts, ...newer]) suite.push([`auth/${name}`, "2026-07-28", person]);
+for (const name of process.env.LONG ? accounts : ["scope-step-up"]) suite.push([`auth/${name}`, "2025-11-25", person]);       // the same but for the opening
+for (const [scenario, version, command = client] of suite) test(`conformance ${scenario} ${version}`, async (t) => {
     if (!node22) skip("the conformance suite needs Node 22");
     const cwd = t.folder();          // alpha releases of the suite leave result files behind
-    const { code, out, err } = await runToEnd(join(modules, ".bin/conformance"), ["client", "--command", client, "--scenario", scenario, "--spec-version", version, "-o", cwd],
-        { cwd, env: { ...process.env, PATH: `${node22}:${process.env.PATH}` }, ms: 45000 });
+    const { code, out, err } = await runToEnd(join(modules, ".bin/conformance"), ["client", "--command", command, "--scenario", scenario, "--spec-version", version, "--timeout", "90000", "-o", cwd],
+        { cwd, env: { ...process.env, PATH: `${node22}:${process.env.PATH}` }, ms: 100000 });
     must(code === 0, (out + err).split("\n").filter((l) => /Failed|Error|FAIL|❌/.test(l)).join("\n") || `status ${code}`);
 });
