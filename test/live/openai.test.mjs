@@ -1,7 +1,7 @@
 // Clients of OpenAI's shapes: /v1/responses, /v1/chat/completions, /v1/models, /v1/conversations.
 import { check, same, settled, test, until } from './lib.mjs';
 import { Chat, asksOf, callsOf, codeOf, respond, sound, stream, textOf, whole } from './openai.mjs';
-import { bank, decide, payments, say, script, still } from './org.mjs';
+import { as, auth, bank, decide, payments, say, script, still } from './org.mjs';
 
 const PAY = 'Send 50 dollars to Hanako';
 const refusal = async (promise) => { try { await promise; } catch (e) { return [e.status, e.error?.code, e.error?.param]; } throw new Error('it was not refused'); };
@@ -701,19 +701,27 @@ test('what is somebody else\'s does not exist, and a shared key decides nothing'
 
 // --- races ---------------------------------------------------------------------------------------------------
 
-test('word, item and REST at once: one winner, one line in the ledger', async (t) => {
-    const server = await t.serve(), n = process.env.LONG ? 1000 : 100;
+// Each of them is first in a quarter of the races. LONG=1: a thousand.
+test('word, link, item and REST at once: one winner, one line in the ledger', async (t) => {
+    const people = { ada: ['user'], bot: ['notifier'] }, me = as('ada'), n = process.env.LONG ? 1000 : 60, won = {};
+    const server = await t.serve({ config: { auth: auth(people), public_url: 'http://127.0.0.1', links: { key: 'text:0123456789abcdef0123456789abcdef' } } });
     for (let i = 0; i < n; i++) {
-        const asked = await respond(server, { input: PAY }), q = asksOf(asked)[0].id, code = codeOf(textOf(asked)), yes = i % 3 !== 0;
-        await Promise.all([
-            server.post('/v1/responses', { input: [{ type: 'mcp_approval_response', approval_request_id: q, approve: yes }] }),
-            server.post('/v1/responses', { previous_response_id: asked.id, input: `${i % 2 ? 'yes' : 'no'} ${code}` }),
-            server.post(`/v1/approvals/${q}`, { confirmed: true }),
-            server.post('/v1/responses', { input: [{ type: 'mcp_approval_response', approval_request_id: q, approve: true }] }),
-        ]);
-        await settled(server, asked.conversation.id);
-        const a = (await server.get(`/v1/approvals/${q}`)).json, lines = server.ledger().filter((l) => `confirmation-${l.call_id}` === q).length;
-        same(lines, a.status === 'done' ? 1 : 0, `${a.status} ${i}`);
-        check(a.status === 'done' || a.status === 'denied', a.status);
+        const asked = await respond(server, { input: PAY }, me), q = asksOf(asked)[0].id, code = codeOf(textOf(asked));
+        const link = new URL((await server.post(`/v1/approvals/${q}/links`, { for: 'ada' }, as('bot'))).json.url).pathname, yes = (k) => (i + k) % 3 !== 0;
+        const ways = [
+            () => server.post('/v1/responses', { input: [{ type: 'mcp_approval_response', approval_request_id: q, approve: yes(0) }] }, me),
+            () => server.post('/v1/responses', { previous_response_id: asked.id, input: `${yes(1) ? 'yes' : 'no'} ${code}` }, me),
+            () => server.request('POST', link, `decision=${yes(2) ? 'approve' : 'deny'}`, { 'content-type': 'application/x-www-form-urlencoded' }),
+            () => server.post(`/v1/approvals/${q}`, { confirmed: yes(3) }, me),
+        ];
+        const told = await Promise.all([0, 1, 2, 3].map((k) => ways[(i + k) % 4]()));
+        check(told.every((r) => [200, 409, 410].includes(r.status)), told.map((r) => `${r.status} ${r.text}`).join('\n'));
+        await until(async () => (await server.get(`/v1/threads/${asked.conversation.id}`, me)).json.state === 'idle', 'the end');
+        const a = (await server.get(`/v1/approvals/${q}`, me)).json, lines = server.ledger().filter((l) => `confirmation-${l.call_id}` === q).length;
+        check(['responses', 'words', 'link', 'rest'].includes(a.decided_via) && a.decided_by === 'ada', JSON.stringify(a));
+        same([a.status, lines], [{ responses: yes(0), words: yes(1), link: yes(2), rest: yes(3) }[a.decided_via] ? 'done' : 'denied', a.status === 'done' ? 1 : 0], `race ${i}, ${a.decided_via}`);
+        won[a.decided_via] = (won[a.decided_via] ?? 0) + 1;
     }
-}, { timeout_ms: 600000 });
+    same(Object.keys(won).sort(), ['link', 'responses', 'rest', 'words'], 'each of them wins now and then');
+    console.log(`note: ${n} races, won by ${JSON.stringify(won)}`);
+}, { timeout_ms: 1800000 });
