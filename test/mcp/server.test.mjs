@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { check, pause, same, skip, until } from "../lib/check.mjs";
 import { BIN, ROOT, runToEnd } from "../lib/program.mjs";
 import { test } from "../lib/test.mjs";
+import { as, auth, key } from "../live/org.mjs";
 
 const modules = join(import.meta.dirname, "node_modules");
 const PAY = { amount: 50, currency: "USD", recipient: "Hanako" };
@@ -14,6 +15,7 @@ const tool = (command, more) => ({ description: "A tool of the suite.", exec: { 
 
 // --- the official clients -----------------------------------------------------------------------
 
+const carried = (o) => ({ ...(o.fetch && { fetch: o.fetch }), ...(o.key && { requestInit: { headers: { authorization: `Bearer ${o.key}` } } }) });
 const SDKS = {
     v1: async (url, o = {}) => {
         const { Client } = await import("@modelcontextprotocol/sdk/client/index.js");
@@ -21,7 +23,7 @@ const SDKS = {
         const { ElicitRequestSchema } = await import("@modelcontextprotocol/sdk/types.js");
         const client = new Client({ name: "sdk-one", version: "1" }, { capabilities: o.capabilities ?? {} });
         if (o.elicit) client.setRequestHandler(ElicitRequestSchema, (q) => o.elicit(q.params));
-        await client.connect(o.transport ?? new StreamableHTTPClientTransport(new URL("/mcp", url)));
+        await client.connect(o.transport ?? new StreamableHTTPClientTransport(new URL("/mcp", url), carried(o)));
         return client;
     },
     v2: async (url, o = {}) => {
@@ -29,21 +31,21 @@ const SDKS = {
         const client = new Client({ name: "sdk-two", version: "1" }, { capabilities: o.capabilities ?? {},
             ...(o.modern && { versionNegotiation: { mode: { pin: "2026-07-28" } } }) });
         if (o.elicit) client.setRequestHandler("elicitation/create", (q) => o.elicit(q.params));
-        await client.connect(o.transport ?? new StreamableHTTPClientTransport(new URL("/mcp", url)));
+        await client.connect(o.transport ?? new StreamableHTTPClientTransport(new URL("/mcp", url), carried(o)));
         return client;
     },
     modern: (url, o = {}) => SDKS.v2(url, { ...o, modern: true }),
     // the same two over `parley mcp`
     "v1 stdio": async (url, o) => {
         const { StdioClientTransport } = await import("@modelcontextprotocol/sdk/client/stdio.js");
-        return SDKS.v1(url, { ...o, transport: new StdioClientTransport(bridge(url)) });
+        return SDKS.v1(url, { ...o, transport: new StdioClientTransport(bridge(url, o?.key)) });
     },
     "modern stdio": async (url, o) => {
         const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");
-        return SDKS.modern(url, { ...o, transport: new StdioClientTransport(bridge(url)) });
+        return SDKS.modern(url, { ...o, transport: new StdioClientTransport(bridge(url, o?.key)) });
     },
 };
-const bridge = (url) => ({ command: BIN, args: ["mcp", "--url", url], stderr: "ignore" });
+const bridge = (url, key_) => ({ command: BIN, args: ["mcp", "--url", url], stderr: "ignore", ...(key_ && { env: { PARLEY_KEY: key_ } }) });
 function each(name, work) {
     for (const sdk of Object.keys(SDKS)) test(`sdk ${sdk}: ${name}`, async (t) => {
         const open = async (server, o) => {
@@ -129,6 +131,67 @@ each("progress reaches the one who asked for it", async (t, open) => {
     const client = await open(server), seen = [];
     await call(client, "slow", {}, { onprogress: (p) => seen.push(p.progress) });
     check(seen.length >= 2 && seen.every((p, i) => !i || p > seen[i - 1]), JSON.stringify(seen));
+});
+
+each("a call that is taken back runs nothing, and what is somebody else's does not exist", async (t, open, sdk) => {
+    const people = { ada: ["user"], bob: ["user"] };
+    const server = await t.serve({ config: { auth: auth(people), mcp: { wait: 60 } } });
+    const ada = await open(server, { key: key("ada") }), bob = await open(server, { key: key("bob") }), stop = new AbortController();
+    const hers = async (query) => (await server.get(`/v1/approvals?status=${query}`, as("ada"))).json.approvals;
+    const waiting = call(ada, "process_payment", PAY, { signal: stop.signal }).catch((e) => e);
+    const q = await until(async () => (await hers("pending"))[0], "her question");
+    const list = (await call(bob, "list_approvals", {})).structuredContent.approvals;
+    same([list, (await call(bob, "review_approval", { id: q.id })).isError], [[], true], "his list, and her question by its name");
+    same((await server.post(`/v1/approvals/${q.id}`, { confirmed: true }, as("bob"))).status, 404);
+    stop.abort();
+    check((await waiting) instanceof Error, "it was taken back");
+    await until(async () => (await hers("cancelled")).length === 1, "the question to be withdrawn");
+    same((await server.post(`/v1/approvals/${q.id}`, { confirmed: true }, as("ada"))).json.error.code, "superseded");
+    // his own call with her arguments is another one
+    const his = call(bob, "process_payment", PAY);
+    const other = await until(async () => (await server.get("/v1/approvals?status=pending", as("bob"))).json.approvals[0], "his question");
+    check(other.id !== q.id, sdk);
+    await server.post(`/v1/approvals/${other.id}`, { confirmed: true }, as("bob"));
+    same([outcome(await his), server.ledger().length], ["done", 1]);
+});
+
+// The answer to the first call is cut before its n-th event.
+function cutting(n) {
+    const it = { hit: false, fetch: async (url, init) => {
+        const r = await fetch(url, init);
+        if (it.seen !== undefined || !r.body || !String(init?.body).includes('"tools/call"')) return r;
+        it.seen = 0;
+        const cut = new TransformStream({ transform(chunk, out) {
+            for (const event of Buffer.from(chunk).toString().split(/(?<=\n\n)/)) {
+                if (it.hit || it.seen++ === n) { if (!it.hit) out.error(new TypeError("cut")); it.hit = true; return; }
+                out.enqueue(Buffer.from(event));
+            }
+        } });
+        return new Response(r.body.pipeThrough(cut), { status: r.status, headers: r.headers });
+    } };
+    return it;
+}
+// Older clients go on by themselves where they had an event, or call again; a newer one has taken its call back by that,
+// or, where its answer had left already, is asked anew: never run without another yes.
+for (const sdk of ["v1", "v2", "modern"]) test(`sdk ${sdk}: a call that is cut at every event pays once, or was taken back`, async (t) => {
+    const server = await t.serve({ config: { mcp: { wait: 5 } } });
+    for (let n = 0, cut = { hit: true }; cut.hit; n++) {
+        check(n < 10, "an end");
+        cut = cutting(n);
+        const args = { ...PAY, amount: n + 1 }, client = await SDKS[sdk](server.url, { fetch: cut.fetch });
+        client.one = sdk === "v1";
+        const first = call(client, "process_payment", args, { timeout: 10000, onprogress() {} }).catch((e) => e);
+        const row = async () => (await server.get("/v1/approvals")).json.approvals.find((a) => a.input.amount === args.amount);
+        const q = await until(row, "its question");
+        await decide(server, q.id, true);
+        let r = await first;
+        const { status } = await until(async () => { const a = await row(); return ["done", "cancelled"].includes(a.status) && a; }, "an end");
+        if (status === "done" && (r instanceof Error || outcome(r) === "pending")) r = await call(client, "process_payment", args);
+        if (status === "done") check(outcome(r) === "done" || (sdk === "modern" && outcome(r) === "pending"), `cut before ${n}: ${words(r)}`);
+        check(status === "done" || sdk === "modern", "a connection that breaks takes nothing back in the older era");
+        same(server.ledger().filter((l) => l.amount === args.amount).length, status === "done" ? 1 : 0, `cut before ${n}`);
+        await client.close();
+    }
 });
 
 // --- a program that is started ------------------------------------------------------------------
