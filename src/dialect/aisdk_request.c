@@ -165,6 +165,7 @@ bool ai_decode(struct command *c, const struct jv *body, struct ai_request *q, s
         !request_text(c, body, "trigger", 64, &trigger, why) ||
         !request_text(c, body, "messageId", 256, &message_id, why) ||
         !request_text(c, body, "page", 128, &q->page, why) ||
+        !request_text(c, body, "after", 256, &q->after, why) ||
         !request_text(c, body, "request_id", REQUEST_ID_MAX, &q->request_id, why))
         return false;
     if (str_is(trigger, "regenerate-message")) {

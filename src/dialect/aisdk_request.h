@@ -34,7 +34,7 @@ struct ai_answer {
 struct ai_request {
     enum { AI_MESSAGE, AI_RETRY, AI_ANSWERS } kind;
     struct str       id; /* chat id; STR_NONE: none given */
-    struct str       text, files, message_id, replaces, of, request_id, page;
+    struct str       text, files, message_id, replaces, after, of, request_id, page;
     const struct jv *message; /* the one being continued */
     struct ai_answer answers[AI_ANSWERS_MAX];
     size_t           answer_count;

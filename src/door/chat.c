@@ -119,6 +119,7 @@ static void submit_run(struct chat_turn *t)
         c->message.files = arena_dup(&c->arena, q->files);
         c->message.id = arena_dup(&c->arena, q->message_id);
         c->message.replaces = arena_dup(&c->arena, q->replaces);
+        c->message.after = arena_dup(&c->arena, q->after);
     }
     c->page = arena_dup(&c->arena, q->page);
     c->request_id = arena_dup(&c->arena, q->request_id);

@@ -177,10 +177,38 @@ static bool known_message(const struct thread *t, struct str id)
     return false;
 }
 
+/* The first of the versions that this message is one of. */
+static struct str first_version(const struct fold *f, struct str id)
+{
+    for (size_t i = f->count; i-- > 0;)
+        if (f->facts[i]->kind == FACT_MESSAGE && f->facts[i]->replaces.len &&
+            str_eq(f->facts[i]->id, id))
+            id = f->facts[i]->replaces;
+    return id;
+}
+
+/* Of all its versions the one that counts; STR_NONE: none of them does. */
+static struct str counted_version(const struct fold *f, struct str id)
+{
+    struct str          first = first_version(f, id), found = STR_NONE;
+    const struct fact **v;
+    struct arena        a;
+    size_t              n;
+    arena_init(&a, 0);
+    if (history_visible(&a, f, &v, &n) == OK)
+        for (size_t i = 0; i < n; i++)
+            if (v[i]->kind == FACT_MESSAGE && str_eq(first_version(f, v[i]->id), first))
+                found = v[i]->id;
+    arena_done(&a);
+    return found;
+}
+
 /* Clients go on calling an edited message by its first id; what is to be replaced is its newest
- * version. */
+ * version, or the one that was gone back to. */
 static struct str newest_version(const struct thread *t, struct str id)
 {
+    struct str counted = t->fold.returned ? counted_version(&t->fold, id) : STR_NONE;
+    if (counted.len) return counted;
     for (size_t i = 0; i < t->fold.count; i++) {
         const struct fact *f = t->fold.facts[i];
         if (f->kind == FACT_MESSAGE && f->replaces.len && str_eq(f->replaces, id)) id = f->id;
@@ -231,16 +259,30 @@ static enum err begin_thread(struct thread *t, const struct command *c)
     return c->brought.len ? thread_add(t, &f) : OK;
 }
 
+/* The run that a message goes on from, if that is not the newest anyway. false: there is none. */
+static bool find_place(const struct thread *t, struct str after, struct str *of)
+{
+    const struct run *r = fold_run(&t->fold, after);
+    if (!r) r = run_of_message(t, after);
+    if (r && r != t->fold.run) *of = r->id;
+    return r != NULL;
+}
+
 bool begin_message(struct thread *t, struct command *c, enum err *e)
 {
+    struct str of = STR_NONE;
     if (is_same_message(t, c)) return true;
+    if (c->message.after.len && !find_place(t, c->message.after, &of))
+        return refuse(t, c, 422, "unknown_message",
+                      "There is no such answer here that could be gone on from.");
     enum admit a = admit(t, c, e);
     if (a != ADMIT_YES || *e) return a != ADMIT_LATER;
     if ((*e = begin_thread(t, c))) return true;
     struct fact f = { .kind = FACT_MESSAGE,
                       .text = c->message.text,
                       .files = c->message.files,
-                      .id = c->message.id };
+                      .id = c->message.id,
+                      .of = of };
     if (!f.id.len || known_message(t, f.id)) {
         /* the same id again is an edit of that message */
         if (f.id.len) f.replaces = newest_version(t, f.id);

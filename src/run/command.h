@@ -98,6 +98,8 @@ struct receipt {
     X(STR, title_was)     /* RENAME: only while it is called this; STR_NONE: in any case */
 #define COMMAND_MESSAGE(X)                                                                          \
     X(STR, text) X(STR, id) X(STR, replaces)                                                        \
+    X(STR, after)         /* goes on from this answer (a run), or question, of an earlier version;   \
+                             STR_NONE: from the newest */                                           \
     X(STR, files)         /* JSON list of {mediaType,url,filename?} */
 #define COMMAND_RETRY(X)  X(STR, of) /* a run; STR_NONE: the last */
 #define COMMAND_ACTION(X) X(STR, name) X(STR, data)

@@ -15,8 +15,11 @@ struct branches {
     size_t              n;
     struct version     *versions; /* NULL: nobody asks for them */
     size_t              version_count;
+    size_t             *before; /* by fact, the one that stood before it when it came; NULL: no
+                                   earlier version is ever gone on with */
     enum err            err;
 };
+#define NO_FACT SIZE_MAX
 
 /* What stands from `at` on is hidden; `question` begins its version, unless it is the first of it
  * anyway. */
@@ -44,6 +47,11 @@ static void edit(struct branches *b, const struct fact *message)
         if (str_eq(b->versions[i].of, message->replaces)) b->versions[i].of = message->id;
 }
 
+static bool begins_run(const struct fact *x)
+{
+    return x->kind == FACT_MESSAGE || x->kind == FACT_RETRY || x->kind == FACT_ACTION;
+}
+
 /* A retry keeps the fact that began the old run, and what that run did up to its last effect. */
 static void retry(struct branches *b, const struct fact *again)
 {
@@ -52,9 +60,7 @@ static void retry(struct branches *b, const struct fact *again)
         const struct fact *x = b->v[i];
         size_t             keep = i + 1;
         if (x->kind == FACT_MESSAGE) question = x;
-        if ((x->kind != FACT_MESSAGE && x->kind != FACT_RETRY && x->kind != FACT_ACTION) ||
-            !str_eq(x->run, again->of))
-            continue;
+        if (!begins_run(x) || !str_eq(x->run, again->of)) continue;
         while (keep < b->n && b->v[keep]->seq <= (uint64_t)again->keep) keep++;
         if (question && keep < b->n) hide(b, question->id, question, keep > i + 1 ? keep : i);
         b->n = keep;
@@ -63,13 +69,90 @@ static void retry(struct branches *b, const struct fact *again)
     }
 }
 
+/* The last fact before the run that came next: then this one was the newest. */
+static size_t end_of(const struct fold *f, struct str run, size_t limit)
+{
+    bool seen = false;
+    for (size_t i = 0; i < limit; i++) {
+        const struct fact *x = f->facts[i];
+        if (!begins_run(x)) continue;
+        if (seen) return i - 1;
+        seen = str_eq(x->run, run);
+    }
+    return seen ? limit - 1 : NO_FACT;
+}
+
+/* What counted when facts[last] was the newest of it. */
+static size_t counted_then(struct branches *b, const struct fold *f, size_t last,
+                           const struct fact **then)
+{
+    size_t n = 0;
+    for (size_t i = last; i != NO_FACT; i = b->before[i]) n++;
+    for (size_t i = last, k = n; i != NO_FACT; i = b->before[i]) then[--k] = f->facts[i];
+    return n;
+}
+
+static const struct fact *question_at(const struct fact *const *v, size_t n, size_t at)
+{
+    if (at < n && v[at]->kind == FACT_MESSAGE) return v[at];
+    while (at-- > 0)
+        if (v[at]->kind == FACT_MESSAGE) return v[at];
+    return NULL;
+}
+
+/* What is shown again is no version any more. */
+static void unhide(struct branches *b, const struct fact *const *then, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < b->version_count; i++) {
+        const struct version *x = &b->versions[i];
+        size_t                k = n;
+        while (k-- > 0 && then[k] != x->facts[x->count - 1]) {}
+        if (k == SIZE_MAX) b->versions[kept++] = *x;
+    }
+    b->version_count = kept;
+}
+
+/* `message` goes on from an earlier answer: that one's conversation counts, and what stands in its
+ * place now is a version of it. */
+static void go_back(struct branches *b, const struct fold *f, size_t i, const struct fact *message)
+{
+    const struct fact **then = arena_array(b->a, f->count + 1, sizeof *then);
+    size_t              last = end_of(f, message->of, i), n, same = 0;
+    if (!then) b->err = ERR_NOMEM;
+    if (!then || last == NO_FACT) return;
+    n = counted_then(b, f, last, then);
+    while (same < n && same < b->n && then[same] == b->v[same]) same++;
+    const struct fact *now = question_at(b->v, b->n, same);
+    const struct fact *again = same < n ? question_at(then, n, same) : message;
+    if (now && again && same < b->n) {
+        unhide(b, then, n);
+        for (size_t k = 0; k < b->version_count; k++)
+            if (same < n && str_eq(b->versions[k].of, now->id)) b->versions[k].of = again->id;
+        hide(b, again->id, now, same);
+    }
+    memcpy(b->v, then, n * sizeof *then);
+    b->n = n;
+}
+
+static size_t index_of(const struct fold *f, const struct fact *x, size_t limit)
+{
+    while (limit-- > 0)
+        if (f->facts[limit] == x) return limit;
+    return NO_FACT;
+}
+
 static enum err walk(struct branches *b, const struct fold *f)
 {
     if (!(b->v = arena_array(b->a, f->count + 1, sizeof *b->v))) return ERR_NOMEM;
-    for (size_t i = 0; i < f->count; i++) {
+    if (f->returned && !(b->before = arena_array(b->a, f->count + 1, sizeof *b->before)))
+        return ERR_NOMEM;
+    for (size_t i = 0; i < f->count && !b->err; i++) {
         const struct fact *x = f->facts[i];
+        if (x->kind == FACT_MESSAGE && x->of.len) go_back(b, f, i, x);
         if (x->kind == FACT_MESSAGE && x->replaces.len) edit(b, x);
         if (x->kind == FACT_RETRY && !x->from_end) retry(b, x);
+        if (b->before) b->before[i] = b->n ? index_of(f, b->v[b->n - 1], i) : NO_FACT;
         b->v[b->n++] = x;
     }
     return b->err;

@@ -1,7 +1,8 @@
 /* history.h -- what the model is told: messages built from facts, and only from facts.
  *
  * An edited message hides what came from the old one on; a retry hides what the
- * old run said, from its last effect on (fact.keep). What hidden calls did stays done, so it is
+ * old run said, from its last effect on (fact.keep). A message that goes on from an earlier answer
+ * (fact.of, a run) shows what counted when that was the newest, and hides what came instead. What hidden calls did stays done, so it is
  * told in words with the message that took their place. Markers, approvals and verdicts are never
  * part of it: the model sees its call and one result. Every call has a result, because providers
  * refuse a turn where one is missing.
@@ -29,7 +30,7 @@ struct history_names { /* the registry's business */
     void *ctx;
 };
 
-/* What an edit or a retry hid: the conversation from that question on, as it was. `of` is the
+/* What an edit, a retry or a return hid: the conversation from that question on, as it was. `of` is the
  * question that stands there now (or stood there when this version's own place was hidden). */
 struct version {
     struct str          of;

@@ -110,22 +110,28 @@ test('the composer has the focus from the start, and again after sending and aft
   await focused();
 });
 
-test('what is written under an earlier version does not go to another one unasked', async (t) => {
-  const tab = await t.tab(await t.server());
-  await tab.ask('What is the weather in Tokyo?');
-  await tab.edit('What is the weather in Paris?');
-  await tab.page.waitForFunction(() => document.querySelector('.bubble').textContent.includes('Paris'));
-  await tab.idle();
-  await tab.page.getByRole('button', { name: 'Earlier version' }).click();
-  await tab.$('.bubble', { hasText: 'Tokyo' }).waitFor();
-  await tab.send('And tomorrow?');
-  await tab.page.getByText('What you send goes on with the newest one, not with this.').waitFor();
-  equal(await tab.$('.bubble').allInnerTexts(), ['What is the weather in Tokyo?'], 'the view stays');
-  equal(await tab.$('.composer textarea').inputValue(), 'And tomorrow?', 'and so do the words');
-  await tab.page.getByRole('button', { name: 'Go to the newest and send' }).click();
-  await tab.page.waitForFunction(() => document.querySelectorAll('.bubble').length === 2);
-  equal(await tab.$('.bubble').allInnerTexts(), ['What is the weather in Paris?', 'And tomorrow?'], 'where it went');
-});
+for (const mode of ['direct', 'sse', 'bidi']) {
+  test(`${mode}: what is written under an earlier version goes on from there, and the newer one is kept`, async (t) => {
+    const tab = await t.tab(await t.server(), { mode });
+    await tab.ask('What is the weather in Tokyo?');
+    await tab.edit('What is the weather in Paris?');
+    await tab.page.waitForFunction(() => document.querySelector('.bubble').textContent.includes('Paris'));
+    await tab.idle();
+    await tab.page.getByRole('button', { name: 'Earlier version' }).click();
+    await tab.$('.bubble', { hasText: 'Tokyo' }).waitFor();
+    await tab.page.getByText('What you send goes on from here.').waitFor();
+    await tab.ask('What is the weather in Lima?');
+    const there = ['What is the weather in Tokyo?', 'What is the weather in Lima?'];
+    equal(await tab.$('.bubble').allInnerTexts(), there, 'where it went');
+    equal(await tab.$('.old-version').count(), 0, 'it is the newest now');
+    await tab.page.reload();
+    await tab.$('.bubble', { hasText: 'Lima' }).waitFor();
+    equal(await tab.$('.bubble').allInnerTexts(), there, 'after a reload');
+    await tab.page.getByRole('button', { name: 'Earlier version' }).click();
+    await tab.$('.bubble', { hasText: 'Paris' }).waitFor();
+    equal(await tab.$('.bubble').allInnerTexts(), ['What is the weather in Paris?'], 'the other one is still to be read');
+  });
+}
 
 test('a text file stands in the message, where it can be read and cut, and reaches the model', async (t) => {
   const model = await t.model(['Two people.']);

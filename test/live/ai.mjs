@@ -191,9 +191,9 @@ export class Chat {
         const m = this.last;
         if (this.auto && m?.role === 'assistant' && (completeToolCalls(m) || completeApprovals(m))) await this.send({ messageId: m.id });
     }
-    async say(text) {
+    async say(text, more) {
         this.messages.push({ id: `u-${Math.random().toString(36).slice(2)}`, role: 'user', parts: [{ type: 'text', text }] });
-        await this.send();
+        await this.send(more);
     }
     async regenerate(messageId) {
         const at = messageId ? this.messages.findIndex((m) => m.id === messageId) : this.messages.length - 1;

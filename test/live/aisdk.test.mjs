@@ -355,6 +355,22 @@ each('edit: a branch from that message, the old one stays in the log', async ({ 
     same((await server.get(`/v1/threads/${chat.id}`)).json.messages.length, 4);
 });
 
+each('an earlier version is gone on with, and what came instead is kept as a version', async ({ chat, server }) => {
+    await chat.say('What is the weather in Tokyo?');
+    const tokyo = chat.last.id;
+    await chat.edit(chat.messages[0].id, PAY);
+    await chat.answer(chat.asked[0].id, true);
+    same(server.ledger().length, 1);
+    await chat.say('hello', { after: tokyo });
+    let shown = (await server.get(`/v1/threads/${chat.id}`)).json;
+    same(shown.messages.map((m) => m.parts.find((p) => p.type === 'text')?.text)[0], 'What is the weather in Tokyo?');
+    same([shown.messages.length, shown.versions.map((v) => [v.of, v.messages[0].parts[0].text])], [4, [[shown.messages[0].id, PAY]]]);
+    await chat.edit(shown.messages[0].id, 'What is the weather in Lima?');
+    shown = (await server.get(`/v1/threads/${chat.id}`)).json;
+    same([shown.messages[0].parts[0].text, shown.versions.length], ['What is the weather in Lima?', 2], 'what counts now is what an edit replaces');
+    same(await chat.say('hello', { after: 'run_nobody' }).catch((e) => [e.status, e.code]), [422, 'unknown_message']);
+});
+
 each('edit: the same message again and again, each time in place of the last', async ({ chat, server }) => {
     await chat.say('What is the weather in Tokyo?');
     for (const city of ['Paris', 'Lima', 'Oslo']) await chat.edit(chat.messages[0].id, `What is the weather in ${city}?`);

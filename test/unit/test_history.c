@@ -188,6 +188,81 @@ TEST(an_edited_message_hides_what_came_from_the_old_one)
     tale_done(&t);
 }
 
+/* A whole turn; `replaces` and `of` may be "". */
+static void version(struct tale *t, const char *n, const char *replaces, const char *of)
+{
+    static char names[16][16];
+    static int  used;
+    char       *run = names[used++ % 16], *id = names[used++ % 16];
+    snprintf(run, sizeof names[0], "run_%s", n);
+    snprintf(id, sizeof names[0], "m_%s", n);
+    tale_fact(t, (struct fact){ .kind = FACT_MESSAGE,
+                                .run = str_c(run),
+                                .id = str_c(id),
+                                .replaces = str_c(replaces),
+                                .of = str_c(of),
+                                .text = str_c(id) });
+    tale_step(t, run, "end", 1, words(n));
+    tale_ended(t, run, WORD_COMPLETE);
+}
+
+TEST(an_earlier_version_is_gone_on_with_and_the_newer_one_is_kept)
+{
+    struct tale t;
+    tale_init(&t);
+    version(&t, "1", "", "");
+    version(&t, "2", "", "");
+    version(&t, "3", "m_1", ""); /* an edit of the first question */
+    TELLS(&t, "demo", 1000, "user 'm_3'; assistant '3';");
+    HIDES(&t, "m_1 for m_3: message step ended message step ended;");
+    version(&t, "4", "", "run_2");
+    TELLS(&t, "demo", 1000,
+          "user 'm_1'; assistant '1'; user 'm_2'; assistant '2'; user 'm_4'; assistant '4';");
+    HIDES(&t, "m_3 for m_1: message step ended;");
+    version(&t, "5", "", "run_3"); /* and back again */
+    TELLS(&t, "demo", 1000, "user 'm_3'; assistant '3'; user 'm_5'; assistant '5';");
+    HIDES(&t, "m_1 for m_3: message step ended message step ended message step ended;");
+    version(&t, "6", "m_5", ""); /* what counts now can be edited */
+    version(&t, "7", "", "run_4");
+    version(&t, "8", "", "run_5"); /* a version within a version */
+    TELLS(&t, "demo", 1000,
+          "user 'm_3'; assistant '3'; user 'm_5'; assistant '5'; user 'm_8'; assistant '8';");
+    HIDES(&t, "m_3 for m_3: message step ended message step ended; m_1 for m_3: message step ended "
+              "message step ended message step ended message step ended;");
+    tale_done(&t);
+}
+
+TEST(an_answer_in_the_middle_is_gone_on_from_and_what_followed_it_is_kept)
+{
+    struct tale t;
+    tale_init(&t);
+    version(&t, "1", "", "");
+    version(&t, "2", "", "");
+    version(&t, "3", "", "run_1");
+    TELLS(&t, "demo", 1000, "user 'm_1'; assistant '1'; user 'm_3'; assistant '3';");
+    HIDES(&t, "m_2 for m_3: message step ended;");
+    version(&t, "4", "", "run_9"); /* which there is not */
+    TELLS(&t, "demo", 1000,
+          "user 'm_1'; assistant '1'; user 'm_3'; assistant '3'; user 'm_4'; assistant '4';");
+    tale_done(&t);
+}
+
+TEST(the_answer_that_was_tried_again_is_gone_on_from)
+{
+    struct tale t;
+    tale_init(&t);
+    tale_message(&t, "run_1", "hello");
+    tale_step(&t, "run_1", "end", 1, words("old"));
+    tale_ended(&t, "run_1", WORD_COMPLETE);
+    tale_fact(&t, (struct fact){ .kind = FACT_RETRY, .run = STR("run_2"), .of = STR("run_1") });
+    tale_step(&t, "run_2", "end", 1, words("new"));
+    tale_ended(&t, "run_2", WORD_COMPLETE);
+    version(&t, "3", "", "run_1");
+    TELLS(&t, "demo", 1000, "user 'hello'; assistant 'old'; user 'm_3'; assistant '3';");
+    HIDES(&t, "m_1 for m_1: message retry step ended;");
+    tale_done(&t);
+}
+
 TEST(a_retry_hides_the_old_answer_and_one_from_the_end_keeps_it)
 {
     struct tale t;

@@ -7,7 +7,7 @@ import { t } from '../words';
 import { AskSheet } from './AskSheet';
 import { Composer } from './Composer';
 import { Icon } from './icons';
-import { Elsewhere, SetAside } from './SetAside';
+import { SetAside } from './SetAside';
 import type { Conversation } from './useConversation';
 
 interface Props {
@@ -27,15 +27,14 @@ interface Props {
 }
 
 export function Dock({ talk, onDraft, composerKey, above, below, ...desk }: Props) {
-  const { session, snap, composer, held, setHeld, readsOld, asking } = talk;
+  const { session, snap, composer, held, setHeld, asking } = talk;
   const dock = useRef<HTMLDivElement>(null);
   const send = () => held && (composer.current?.clear(), talk.transmit(held.text, held.files));
   return (
     <div ref={dock} className="dock">
       {above}
       <AskSheet key={snap.state.open?.id} calls={asking} />
-      {held && readsOld && <Elsewhere onSend={send} onBack={() => setHeld(null)} />}
-      {held && !readsOld && asking.length > 0 && (
+      {held && asking.length > 0 && (
         <SetAside
           text={held.text}
           calls={asking}

@@ -67,20 +67,3 @@ export function SetAside({ text, calls, onSend, onAnswered, onBack }: Props) {
     </section>
   );
 }
-
-/** An earlier version is on the screen, and the conversation goes on with the newest: said before anything goes there. */
-export function Elsewhere({ onSend, onBack }: { onSend: () => void; onBack: () => void }) {
-  return (
-    <section className="set-aside" role="alert">
-      <p>{t.readsOld}</p>
-      <div className="ask-buttons">
-        <button type="button" className="button outline" onClick={onSend}>
-          {t.toNewestSend}
-        </button>
-        <button type="button" className="button outline" onClick={onBack}>
-          {t.stayHere}
-        </button>
-      </div>
-    </section>
-  );
-}

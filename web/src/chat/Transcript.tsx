@@ -22,7 +22,8 @@ interface Props {
   sent: number;
   waiting: boolean;
   /** Whether an earlier version is being read: what is sent does not go there. */
-  onOld: (old: boolean) => void;
+  /** An earlier version is on the screen: the answer that it ends with, which a message goes on from. */
+  onOld: (after: string | null) => void;
   /** Loads the messages before the first one. */
   onOlder: () => Promise<void>;
 }
@@ -36,8 +37,9 @@ export function Transcript({ thread, state, sent, waiting, onOld, onOlder }: Pro
   const [upTo, setUpTo] = useState<string | null>(null);
   useEffect(() => setUpTo(null), [thread]);
   const versions = useVersions(thread, sent, state);
-  useEffect(() => onOld(versions.old), [onOld, versions.old]);
   const all = versions.messages;
+  const after = versions.old ? (all.findLast((m) => !m.id.startsWith('local-'))?.id ?? null) : null;
+  useEffect(() => onOld(after), [onOld, after]);
   const from = firstShown(all, upTo);
   // At the end the oldest make room for the newest; under the eyes of a reader nothing goes away.
   useEffect(() => {

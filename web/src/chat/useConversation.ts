@@ -50,27 +50,27 @@ export function useConversation({
   const { state } = snap;
   const [sent, setSent] = useState(0);
   const [held, setHeld] = useState<Draft | null>(null);
-  const [readsOld, setReadsOld] = useState(false);
+  const [readsOld, setReadsOld] = useState<string | null>(null);
   const [beside, setBeside] = useState<string | null>(null);
 
   const transmit = useCallback(
     (text: string, files: FilePart[]) => {
       setHeld(null);
       setSent((n) => n + 1);
-      if (session.occupied()) session.enqueue(text, files);
-      else void session.send(text, files);
+      if (session.occupied()) session.enqueue(text, files, readsOld ?? undefined);
+      else void session.send(text, files, readsOld ?? undefined);
     },
-    [session],
+    [session, readsOld],
   );
   /** False: it is held, and stays in the composer. */
   const offer = useCallback(
     (text: string, files: FilePart[]): boolean => {
-      const aside = readsOld || (waits(session) && !session.occupied());
+      const aside = waits(session) && !session.occupied();
       if (aside) setHeld({ text, files });
       else transmit(text, files);
       return !aside;
     },
-    [session, transmit, readsOld],
+    [session, transmit],
   );
   const send = useCallback(
     (text: string, files: FilePart[] = []) => {
@@ -135,7 +135,6 @@ export function useConversation({
     unsend: useCallback(() => setSent(0), []),
     held,
     setHeld,
-    readsOld,
     setReadsOld,
     beside: artifacts.some((c) => c.id === beside) ? beside : null,
     setBeside,

@@ -226,6 +226,8 @@ export type LocalEvent =
   | { type: 'send_state'; id: string; send: 'sending' | 'waiting' | 'sent' | 'failed'; error?: string }
   | { type: 'drop_message'; id: string }
   | { type: 'cut_from'; id: string }
+  /** The version that ends with this message is gone on with. */
+  | { type: 'go_on'; after: string }
   /** `replay`: the connection tells the message from its beginning once more; otherwise the same id means that it goes on. */
   | { type: 'message_start'; message_id?: string; replay?: boolean }
   | { type: 'part_text'; part: string; text: string }

@@ -552,6 +552,20 @@ test('loading the same versions again changes nothing for the reader', () => {
   expect(hydrate(once, edited).versions).toBe(once.versions);
 });
 
+test('an earlier version is gone on with, also one inside another, and what stood there is kept', () => {
+  const s = hydrate(emptyThread, edited);
+  const tokyo = reduce(s, { type: 'go_on', after: 'a3' });
+  expect(tokyo.messages.map((m) => m.id)).toEqual(['tokyo', 'a1', 'rome', 'a3']);
+  expect(tokyo.versions.tokyo!.map((tail) => tail.map((m) => m.id))).toEqual([['lima', 'a4'], ['lima', 'a5']]);
+  const paris = reduce(s, { type: 'go_on', after: 'a2' });
+  expect(paris.messages.map((m) => m.id)).toEqual(['tokyo', 'a1', 'paris', 'a2']);
+  expect(paris.versions.paris!.map((tail) => tail.map((m) => m.id))).toEqual([['rome', 'a3']]);
+  const again = reduce(s, { type: 'go_on', after: 'a4' });
+  expect(again.messages.map((m) => m.id)).toEqual(['lima', 'a4']);
+  expect(again.versions.lima!.map((tail) => tail.at(-1)!.id)).toEqual(['a3', 'a5']);
+  expect(reduce(s, { type: 'go_on', after: 'nobody' })).toBe(s);
+});
+
 test('a server that tells no versions leaves those of this page', () => {
   const here = reduce(run(search), { type: 'cut_from', id: 'u1' });
   const s = hydrate(here, { ...stored, state: 'idle', pending: [], messages: [] });

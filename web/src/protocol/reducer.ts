@@ -25,6 +25,8 @@ export function reduce(s: ThreadState, e: ThreadEvent): ThreadState {
       return { ...s, messages: s.messages.filter((m) => m.id !== e.id), statusText: null, waitingSince: null };
     case 'cut_from':
       return cutFrom(caughtUp(s), e.id);
+    case 'go_on':
+      return goOn(caughtUp(s), e.after);
     case 'message_start':
       return startMessage(s, e.message_id, e.at, e.replay);
     case 'status':
@@ -62,6 +64,7 @@ type OpenEvent = Exclude<
     | 'send_state'
     | 'drop_message'
     | 'cut_from'
+    | 'go_on'
     | 'message_start'
     | 'status'
     | 'stopping'
@@ -454,6 +457,28 @@ function cutFrom(s: ThreadState, id: string): ThreadState {
   if (!question) return rest;
   const earlier = s.versions[question.id] ?? [];
   return { ...rest, versions: { ...s.versions, [question.id]: [...earlier, all.slice(all.indexOf(question))] } };
+}
+
+/* The version that ends with `after` takes the place of what is there, which becomes a version of it. One that lies within another comes after that. */
+function goOn(s: ThreadState, after: string): ThreadState {
+  return restore(s, (tail) => tail.at(-1)?.id === after);
+}
+
+function restore(s: ThreadState, wanted: (tail: Message[]) => boolean): ThreadState {
+  const of = Object.keys(s.versions).find((id) => s.versions[id]!.some(wanted));
+  if (of === undefined) return s;
+  const here = (m: Message) => m.id === of;
+  const outer = s.messages.some(here) ? s : restore(s, (tail) => tail.some(here) && tail[0]!.id !== of);
+  return outer.messages.some(here) ? swap(outer, of, wanted) : s;
+}
+
+function swap(s: ThreadState, of: string, wanted: (tail: Message[]) => boolean): ThreadState {
+  const all = s.open ? [...s.messages, s.open] : s.messages;
+  const at = all.findIndex((m) => m.id === of);
+  const { [of]: tails = [], ...others } = s.versions;
+  const tail = tails.find(wanted)!;
+  const versions = { ...others, [tail[0]!.id]: [...tails.filter((x) => x !== tail), all.slice(at)] };
+  return { ...s, messages: [...all.slice(0, at), ...tail], versions, open: null };
 }
 
 /* ---- approvals ------------------------------------------------------------ */

@@ -18,6 +18,8 @@ export interface Unsent extends Draft {
   requestId: string;
   /** The question that it stands in for. */
   messageId?: string;
+  /** The answer of an earlier version that it goes on from. */
+  after?: string;
   /** It begins the conversation: the server does not know that yet. */
   first?: boolean;
 }

@@ -46,7 +46,7 @@ export class HttpChannel implements Channel {
   }
 
   send(thread: string, m: OutgoingMessage, signal: AbortSignal): Promise<Deliveries> {
-    return this.post(thread, userMessage(m), m.trigger ?? 'submit-message', m.messageId, m.requestId, signal);
+    return this.post(thread, userMessage(m), m.trigger ?? 'submit-message', m.messageId, m.requestId, signal, m.after);
   }
 
   answer(thread: string, a: OutgoingAnswer, signal: AbortSignal): Promise<Deliveries> {
@@ -70,6 +70,7 @@ export class HttpChannel implements Channel {
     messageId: string | undefined,
     requestId: string,
     signal: AbortSignal,
+    after?: string,
   ): Promise<Deliveries> {
     const page = this.page?.();
     const body = {
@@ -77,6 +78,7 @@ export class HttpChannel implements Channel {
       messages: [message],
       trigger,
       ...(messageId ? { messageId } : {}),
+      ...(after ? { after } : {}),
       ...(page ? { page } : {}),
       request_id: requestId,
     };

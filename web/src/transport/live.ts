@@ -116,6 +116,7 @@ export class LiveChannel implements Channel {
       messages: [userMessage(m)],
       trigger: m.trigger ?? 'submit-message',
       ...(m.messageId ? { messageId: m.messageId } : {}),
+      ...(m.after ? { after: m.after } : {}),
       ...(page ? { page } : {}),
       request_id: m.requestId,
       answer_id: m.requestId,

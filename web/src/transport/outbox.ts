@@ -65,13 +65,13 @@ export class Outbox {
 
   /* ---- what a person does ---- */
 
-  async send(text: string, files: FilePart[]): Promise<void> {
-    await this.launch(fresh(text, files));
+  async send(text: string, files: FilePart[], after?: string): Promise<void> {
+    await this.launch(fresh(text, files, after));
   }
 
   /** Puts a message behind the one being answered. */
-  enqueue(text: string, files: FilePart[]): void {
-    const m = fresh(text, files);
+  enqueue(text: string, files: FilePart[], after?: string): void {
+    const m = fresh(text, files, after);
     this.options.keeper?.put(this.c.id, m);
     this.c.set({ queue: [...this.c.get().queue, m] });
   }
@@ -257,11 +257,12 @@ export class Outbox {
   /* ---- sending ---- */
 
   private async launch(m: Unsent): Promise<void> {
-    const { id, requestId, text, files, messageId } = m;
+    const { id, requestId, text, files, messageId, after } = m;
     this.wrote = true;
+    if (after) this.c.dispatch({ type: 'go_on', after });
     if (messageId) this.c.dispatch({ type: 'cut_from', id });
     this.c.dispatch({ type: 'user_message', id, text, files, send: 'sending' });
-    await this.transmit({ id, requestId, text, files, ...(messageId ? { messageId } : {}) });
+    await this.transmit({ id, requestId, text, files, ...(messageId ? { messageId } : {}), ...(after ? { after } : {}) });
   }
 
   private async transmit(m: OutgoingMessage): Promise<void> {
@@ -309,8 +310,8 @@ export class Outbox {
   }
 
   private kept(m: OutgoingMessage): Unsent {
-    const { id, requestId, text, files = [], messageId } = m;
-    return { id, requestId, text, files, ...(messageId ? { messageId } : {}), ...(this.unborn ? { first: true } : {}) };
+    const { id, requestId, text, files = [], messageId, after } = m;
+    return { id, requestId, text, files, ...(messageId ? { messageId } : {}), ...(after ? { after } : {}), ...(this.unborn ? { first: true } : {}) };
   }
 
   private moveKept(to: string): void {
@@ -323,7 +324,7 @@ export class Outbox {
   }
 }
 
-function fresh(text: string, files: FilePart[]): Unsent {
+function fresh(text: string, files: FilePart[], after?: string): Unsent {
   const id = newId('u');
-  return { id, requestId: id, text, files };
+  return { id, requestId: id, text, files, ...(after ? { after } : {}) };
 }

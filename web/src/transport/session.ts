@@ -274,13 +274,14 @@ export class Session implements LinkHost {
 
   /* ---- what a person does ---- */
 
-  send(text: string, files: FilePart[] = []): Promise<void> {
-    return this.outbox.send(text, files);
+  /** `after`: the answer of an earlier version that it goes on from. */
+  send(text: string, files: FilePart[] = [], after?: string): Promise<void> {
+    return this.outbox.send(text, files, after);
   }
 
   /** Puts a message behind the one being answered. */
-  enqueue(text: string, files: FilePart[] = []): void {
-    this.outbox.enqueue(text, files);
+  enqueue(text: string, files: FilePart[] = [], after?: string): void {
+    this.outbox.enqueue(text, files, after);
   }
 
   unqueue(index: number): Unsent | undefined {

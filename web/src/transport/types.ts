@@ -33,6 +33,8 @@ export interface OutgoingMessage {
   trigger?: 'submit-message' | 'regenerate-message';
   /** The message that is edited (user) or answered anew (assistant). */
   messageId?: string;
+  /** The answer of an earlier version that it goes on from. */
+  after?: string;
 }
 
 /** A message as the AI SDK doors take it. */

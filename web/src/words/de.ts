@@ -392,10 +392,7 @@ export const de: Words = {
   sendAnyway: 'Trotzdem senden',
   answerFirst: 'Erst beantworten',
   wait: 'Warten',
-  readsOld: 'Sie lesen eine frühere Fassung. Was Sie senden, geht mit der neuesten weiter, nicht mit dieser.',
-  toNewestSend: 'Zur neuesten gehen und senden',
-  stayHere: 'Hier bleiben',
-  readingOld: 'Sie lesen eine frühere Fassung.',
+  readingOld: 'Sie lesen eine frühere Fassung. Was Sie senden, geht von hier aus weiter.',
   toNewest: 'Zur neuesten gehen',
 
   unknownOutcome: (name) => `Ausgang unbekannt: ${name}`,

@@ -409,10 +409,7 @@ export const en = {
   sendAnyway: 'Send anyway',
   answerFirst: 'Answer it first',
   wait: 'Wait',
-  readsOld: 'You are reading an earlier version. What you send goes on with the newest one, not with this.',
-  toNewestSend: 'Go to the newest and send',
-  stayHere: 'Stay here',
-  readingOld: 'You are reading an earlier version.',
+  readingOld: 'You are reading an earlier version. What you send goes on from here.',
   toNewest: 'Go to the newest',
 
   /* ---- outcome unknown ---- */

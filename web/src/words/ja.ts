@@ -382,10 +382,7 @@ export const ja: Words = {
   sendAnyway: 'このまま送信',
   answerFirst: '先に返答する',
   wait: '待つ',
-  readsOld: '以前の版を読んでいます。送信した内容は、この版ではなく最新の版に続きます。',
-  toNewestSend: '最新の版に移って送信',
-  stayHere: 'ここに留まる',
-  readingOld: '以前の版を読んでいます。',
+  readingOld: '以前の版を読んでいます。送信すると、この版の続きになります。',
   toNewest: '最新の版へ',
 
   unknownOutcome: (name) => `結果不明：${name}`,
