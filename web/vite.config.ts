@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config';
 import react from '@vitejs/plugin-react';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import type { Plugin } from 'vite';
 
 const server = process.env.PARLEY_URL ?? 'http://127.0.0.1:8000';
@@ -21,6 +22,16 @@ const mermaid: Plugin = {
   generateBundle() {
     const file = createRequire(import.meta.url).resolve('mermaid/dist/mermaid.min.js');
     this.emitFile({ type: 'asset', fileName: 'mermaid.js', source: readFileSync(file) });
+  },
+};
+
+/* What reads PDF files, likewise. Its workers and decoders ask for each other by name. */
+const pdf: Plugin = {
+  name: 'pdf',
+  generateBundle() {
+    const folder = dirname(createRequire(import.meta.url).resolve('pdfjs-dist/package.json'));
+    const files = { 'pdf.js': 'build/pdf.min.mjs', 'worker.js': 'build/pdf.worker.min.mjs', 'openjpeg_nowasm_fallback.js': 'wasm/openjpeg_nowasm_fallback.js' };
+    for (const [name, from] of Object.entries(files)) this.emitFile({ type: 'asset', fileName: `pdf/${name}`, source: readFileSync(join(folder, from)) });
   },
 };
 
@@ -48,13 +59,13 @@ const bundledPackages: Plugin = {
       // A bundle of its publisher's brings what it needs along, unnamed.
       found.set(folder, { folder, prebuilt: /\.min\.js/.test(id) || (found.get(folder)?.prebuilt ?? false) });
     }
-    found.set('node_modules/mermaid', { folder: 'node_modules/mermaid', prebuilt: true }); // served as it is
+    for (const folder of ['node_modules/mermaid', 'node_modules/pdfjs-dist']) found.set(folder, { folder, prebuilt: true }); // served as they are
     writeFileSync('.bundled.json', JSON.stringify([...found.values()].sort((a, b) => (a.folder < b.folder ? -1 : 1)), null, 1));
   },
 };
 
 export default defineConfig({
-  plugins: [react(), oneFontFormat, mermaid, embed, bundledPackages],
+  plugins: [react(), oneFontFormat, mermaid, pdf, embed, bundledPackages],
   build: {
     target: 'es2022',
     assetsInlineLimit: 0,
@@ -67,7 +78,7 @@ export default defineConfig({
   experimental: { renderBuiltUrl: (_, { hostType }) => (hostType === 'js' ? { relative: true } : undefined) },
   server: {
     proxy: Object.fromEntries(
-      ['/api', '/stream', '/v1', '/live', '/functions', '/mermaid.js'].map((path) => [path, { target: server, ws: path === '/live', changeOrigin: true }]),
+      ['/api', '/stream', '/v1', '/live', '/functions', '/mermaid.js', '/pdf/'].map((path) => [path, { target: server, ws: path === '/live', changeOrigin: true }]),
     ),
   },
   test: { include: ['src/**/*.test.{ts,tsx}', 'client/**/*.test.ts'] },

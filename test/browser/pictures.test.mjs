@@ -87,7 +87,7 @@ test('what cannot go is said before anything is sent', async (t) => {
   const posts = [];
   tab.page.on('request', (r) => r.method() === 'POST' && posts.push(r.url()));
   await add(tab, { name: 'notes.pdf', mimeType: 'application/pdf', buffer: dot });
-  await tab.page.getByText('notes.pdf was left out: the model that answers here does not read PDF files.').waitFor();
+  await tab.page.getByText('notes.pdf could not be read.').waitFor();
   await add(tab, gif('film.gif', 6_000_000));
   await tab.page.getByText('film.gif is too large (6 MB; there is room for 5.6 MB).').waitFor();
   await add(tab, ...['a', 'b', 'c', 'd', 'e', 'f'].map((n) => png(`${n}.png`)));

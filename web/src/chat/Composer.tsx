@@ -4,12 +4,13 @@
  * it and the button stops. Enter that confirms an input method's composition
  * never sends. The text is its own; the page around it keeps a copy per thread.
  * Files come by the button, by paste, or dropped anywhere on the page: pictures
- * go with the message, text files into it.
+ * go with the message, text files and the words of others into it.
  */
-import { useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react';
+import { useContext, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react';
 import type { ClipboardEvent, KeyboardEvent, Ref, RefObject } from 'react';
 import type { FilePart } from '../protocol';
 import { accept, attach, limits } from './attach';
+import { BaseContext } from './context';
 import { Icon } from './icons';
 import { t } from '../words';
 
@@ -102,7 +103,7 @@ export function Composer({ draft, onDraft, enterIsLine, streaming, stopping, onS
     >
       <Pictures {...pictures} />
       <label className="quiet attach" title={t.addFilesTitle(limits())}>
-        <Icon name="image" />
+        <Icon name="clip" />
         <input
           type="file"
           accept={accept}
@@ -192,6 +193,7 @@ function usePictures(
 ) {
   const [files, setFiles] = useState(first);
   const [reading, setReading] = useState(false);
+  const base = useContext(BaseContext);
   const [refused, setRefused] = useState<string[]>([]);
   const now = useRef(files);
   const set = (next: FilePart[]) => {
@@ -202,7 +204,7 @@ function usePictures(
   };
   const add = async (chosen: Iterable<File>) => {
     setReading(true);
-    const result = await attach(now.current, [...chosen], readsPdf);
+    const result = await attach(now.current, [...chosen], readsPdf, base);
     set(result.files);
     if (result.words.length) onWords(result.words);
     setRefused(result.refused);
@@ -229,7 +231,7 @@ function Pictures({ files, reading, refused, dropping, set }: ReturnType<typeof 
                 <img src={f.url} alt={f.filename ?? t.picture} />
               ) : (
                 <span className="paper">
-                  <Icon name="export" size={16} />
+                  <Icon name="paper" size={16} />
                   {f.filename ?? t.paper}
                 </span>
               )}

@@ -1,12 +1,15 @@
 /* attach.ts -- the files that go with a message: which are taken, how many, and how they get small enough.
  *
- * Text files become words of the message, where the person sees them and may cut them; every model reads those.
+ * Text files become words of the message, where the person sees them and may cut them; every model reads those. A PDF
+ * goes as it is to a model that reads it; for any other its words are taken likewise, and pages without words (scans)
+ * as pictures.
  * A message with its pictures is one request, and the server takes 8 MiB; as text (base64) a picture is a third
  * larger. Photographs are drawn smaller before they leave: no model sees more of them, and every reload is spared
  * the rest.
  */
 import type { FilePart } from '../protocol';
 import { number, t } from '../words';
+import type { Paper } from './pdf';
 
 const pictures = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'];
 const pdf = 'application/pdf';
@@ -17,6 +20,7 @@ const lettersMax = 7_500_000; // all data URLs of a message together
 
 const textEndings = /\.(txt|md|markdown|csv|tsv|json|jsonl|log|xml|ya?ml|toml|ini|html?|css|sql|[cm]?[jt]sx?|py|rb|go|rs|java|c|h|cpp|sh|diff|patch)$/i;
 const textMax = 100_000; // characters: a message is read by a person too
+const wordsMin = 10; // letters on a page: with fewer (a number at its foot) it is taken for a scan
 
 export const accept = [...pictures, pdf, 'text/*', '.csv', '.md', '.json', '.log', '.yaml', '.yml'].join(',');
 export const limits = () => t.limits(countMax, mb(lettersMax * 0.75), number(textMax));
@@ -29,19 +33,20 @@ export interface Attached {
   refused: string[];
 }
 
-/** Adds `chosen` to `before`, as far as they can go. A PDF only goes to a model that reads it. */
-export async function attach(before: FilePart[], chosen: File[], readsPdf: boolean): Promise<Attached> {
+/** Adds `chosen` to `before`, as far as they can go. `base`: the server's address, where what reads a PDF comes from. */
+export async function attach(before: FilePart[], chosen: File[], readsPdf: boolean, base: string): Promise<Attached> {
   const out: Attached = { files: before, words: [], refused: [] };
   for (const file of chosen) {
-    if (isText(file)) {
-      await takeText(out, file);
-      continue;
-    }
-    const part = isPdf(file) && !readsPdf ? t.filePdf(file.name) : await take(out.files, file);
-    if (typeof part === 'string') out.refused.push(part);
-    else out.files = [...out.files, part];
+    if (isText(file)) await takeText(out, file);
+    else if (isPdf(file) && !readsPdf) await takePdf(out, file, base);
+    else put(out, await take(out.files, file));
   }
   return out;
+}
+
+function put(out: Attached, part: FilePart | string): void {
+  if (typeof part === 'string') out.refused.push(part);
+  else out.files = [...out.files, part];
 }
 
 function isPdf(file: File): boolean {
@@ -61,6 +66,44 @@ async function takeText(out: Attached, file: File): Promise<void> {
   } catch {
     out.refused.push(t.fileNotText(file.name));
   }
+}
+
+async function takePdf(out: Attached, file: File, base: string): Promise<void> {
+  try {
+    const { openPaper } = await import('./pdf');
+    const paper = await openPaper(file, base);
+    await takePaper(out, file, paper).finally(paper.close);
+  } catch (why) {
+    const locked = why instanceof Error && why.name === 'PasswordException';
+    out.refused.push(locked ? t.filePdfLocked(file.name) : t.fileUnreadable(file.name));
+  }
+}
+
+async function takePaper(out: Attached, file: File, paper: Paper): Promise<void> {
+  const scans: number[] = [];
+  let text = '';
+  for (let page = 1; page <= paper.pages; page++) {
+    const words = await paper.words(page);
+    if (words.replace(/\s/g, '').length >= wordsMin) text += `${words}\n\n`;
+    else if (await paper.shows(page)) scans.push(page);
+    if (text.length > textMax) return void out.refused.push(t.filePdfLong(file.name, number(textMax)));
+  }
+  if (text) out.words.push(quoted(file.name, text.trimEnd()));
+  if (!text && scans.length === 0) out.refused.push(t.filePdfEmpty(file.name));
+  const left = await takePages(out, file, paper, scans);
+  if (left.length) out.refused.push(t.filePagesLeft(file.name, left.length, left[0]!, countMax));
+}
+
+/* Those for which there is no room any more. */
+async function takePages(out: Attached, file: File, paper: Paper, pages: number[]): Promise<number[]> {
+  for (const [i, page] of pages.entries()) {
+    if (out.files.length >= countMax) return pages.slice(i);
+    const name = `${file.name.replace(/\.pdf$/i, '')}-${page}.jpg`;
+    const part = await take(out.files, new File([await paper.picture(page)], name, { type: 'image/jpeg' }));
+    if (typeof part === 'string') return pages.slice(i);
+    put(out, part);
+  }
+  return [];
 }
 
 /* A fence that the text itself does not close. */
