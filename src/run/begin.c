@@ -259,6 +259,9 @@ static enum err begin_thread(struct thread *t, const struct command *c)
     return c->brought.len ? thread_add(t, &f) : OK;
 }
 
+/* Each return costs every later request a walk over what counted then. */
+#define RETURNS_MAX 200
+
 /* The run that a message goes on from, if that is not the newest anyway. false: there is none. */
 static bool find_place(const struct thread *t, struct str after, struct str *of)
 {
@@ -275,6 +278,10 @@ bool begin_message(struct thread *t, struct command *c, enum err *e)
     if (c->message.after.len && !find_place(t, c->message.after, &of))
         return refuse(t, c, 422, "unknown_message",
                       "There is no such answer here that could be gone on from.");
+    if (of.len && t->fold.returned >= RETURNS_MAX)
+        return refuse(t, c, 422, "too_many_versions",
+                      "This conversation was gone back in too often. Go on from its newest answer, "
+                      "or begin another one.");
     enum admit a = admit(t, c, e);
     if (a != ADMIT_YES || *e) return a != ADMIT_LATER;
     if ((*e = begin_thread(t, c))) return true;

@@ -434,8 +434,8 @@ static void note_branch(struct fold *f, const struct fact *a)
 {
     struct run *old = a->kind == FACT_RETRY ? fold_run(f, a->of) : NULL;
     if (old) old->retried = true;
-    f->returned |= a->kind == FACT_MESSAGE && a->of.len > 0;
-    f->branched |= a->kind == FACT_RETRY || a->replaces.len > 0 || f->returned;
+    f->returned += a->kind == FACT_MESSAGE && a->of.len > 0;
+    f->branched |= a->kind == FACT_RETRY || a->replaces.len > 0 || f->returned > 0;
 }
 
 static enum err apply(struct fold *f, const struct fact *a)

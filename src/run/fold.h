@@ -133,8 +133,8 @@ struct fold {
     size_t              carried_count, carried_cap;
     /* something was edited or tried again: not all facts count any more */
     bool                branched;
-    /* and an earlier version was gone on with: what counts is not only ever cut */
-    bool                returned;
+    /* and so often an earlier version was gone on with: what counts is not only ever cut */
+    unsigned            returned;
     /* a long conversation is not searched for each of its facts */
     struct map          by_call, by_confirmation, by_provider;
 };

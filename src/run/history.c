@@ -15,8 +15,10 @@ struct branches {
     size_t              n;
     struct version     *versions; /* NULL: nobody asks for them */
     size_t              version_count;
-    size_t             *before; /* by fact, the one that stood before it when it came; NULL: no
-                                   earlier version is ever gone on with */
+    /* by fact, the one that stood before it when it came, and room for what counted at some time;
+     * NULL: no earlier version is ever gone on with */
+    size_t             *before;
+    const struct fact **then;
     enum err            err;
 };
 #define NO_FACT SIZE_MAX
@@ -83,12 +85,11 @@ static size_t end_of(const struct fold *f, struct str run, size_t limit)
 }
 
 /* What counted when facts[last] was the newest of it. */
-static size_t counted_then(struct branches *b, const struct fold *f, size_t last,
-                           const struct fact **then)
+static size_t counted_then(struct branches *b, const struct fold *f, size_t last)
 {
     size_t n = 0;
     for (size_t i = last; i != NO_FACT; i = b->before[i]) n++;
-    for (size_t i = last, k = n; i != NO_FACT; i = b->before[i]) then[--k] = f->facts[i];
+    for (size_t i = last, k = n; i != NO_FACT; i = b->before[i]) b->then[--k] = f->facts[i];
     return n;
 }
 
@@ -117,11 +118,10 @@ static void unhide(struct branches *b, const struct fact *const *then, size_t n)
  * place now is a version of it. */
 static void go_back(struct branches *b, const struct fold *f, size_t i, const struct fact *message)
 {
-    const struct fact **then = arena_array(b->a, f->count + 1, sizeof *then);
+    const struct fact **then = b->then;
     size_t              last = end_of(f, message->of, i), n, same = 0;
-    if (!then) b->err = ERR_NOMEM;
-    if (!then || last == NO_FACT) return;
-    n = counted_then(b, f, last, then);
+    if (last == NO_FACT) return;
+    n = counted_then(b, f, last);
     while (same < n && same < b->n && then[same] == b->v[same]) same++;
     const struct fact *now = question_at(b->v, b->n, same);
     const struct fact *again = same < n ? question_at(then, n, same) : message;
@@ -145,7 +145,8 @@ static size_t index_of(const struct fold *f, const struct fact *x, size_t limit)
 static enum err walk(struct branches *b, const struct fold *f)
 {
     if (!(b->v = arena_array(b->a, f->count + 1, sizeof *b->v))) return ERR_NOMEM;
-    if (f->returned && !(b->before = arena_array(b->a, f->count + 1, sizeof *b->before)))
+    if (f->returned && (!(b->before = arena_array(b->a, f->count + 1, sizeof *b->before)) ||
+                        !(b->then = arena_array(b->a, f->count + 1, sizeof *b->then))))
         return ERR_NOMEM;
     for (size_t i = 0; i < f->count && !b->err; i++) {
         const struct fact *x = f->facts[i];

@@ -2,9 +2,10 @@
  *
  * An edited message hides what came from the old one on; a retry hides what the
  * old run said, from its last effect on (fact.keep). A message that goes on from an earlier answer
- * (fact.of, a run) shows what counted when that was the newest, and hides what came instead. What hidden calls did stays done, so it is
- * told in words with the message that took their place. Markers, approvals and verdicts are never
- * part of it: the model sees its call and one result. Every call has a result, because providers
+ * (fact.of, a run) shows what counted when that was the newest, and hides what came instead. What
+ * hidden calls did stays done, so it is told in words with the message that took their place.
+ * Markers, approvals and verdicts are never part of it: the model sees its call and one result.
+ * Every call has a result, because providers
  * refuse a turn where one is missing.
  *
  * A summary fact takes the place of what it stands for, in the first message. It counts as long as

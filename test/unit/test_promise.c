@@ -248,6 +248,62 @@ TEST(what_an_edited_version_did_is_asked_about_before_it_is_done_again)
     stage_down(&s);
 }
 
+/* ann goes on from the first answer, and the model has spoken. */
+static struct said goes_back(struct stage *s, struct str first)
+{
+    struct said     x;
+    struct command *c = command(CMD_MESSAGE, &x);
+    c->message.text = STR("from here");
+    c->message.after = first;
+    x = sent(s, c, &x);
+    if (x.status != 200) return x;
+    UNTIL(s->speaking);
+    says(s, "yes");
+    stops(s, STOP_END);
+    UNTIL(idle(s));
+    return x;
+}
+
+TEST(what_a_version_did_that_was_left_is_asked_about_before_it_is_done_again)
+{
+    struct stage s;
+    struct said  x;
+    stage_up(&s);
+    CHECK(say(&s, "hello").status == 200);
+    UNTIL(s.speaking);
+    stops(&s, STOP_END);
+    UNTIL(idle(&s));
+    struct str first = arena_dup(&s.arena, thread_fold(the_thread(&s))->run->id);
+    turn_with(&s, "work", "{\"amount\":50}");
+    struct command *c = command(CMD_MESSAGE, &x);
+    c->message.text = STR("do it, please");
+    c->message.after = first;
+    CHECK(sent(&s, c, &x).status == 200);
+    UNTIL(s.speaking);
+    calls(&s, "work", "{\"amount\":50}");
+    stops(&s, STOP_CALLS);
+    UNTIL(waits(&s));
+    CHECK(s.begun == 1 && gate_of(&s).len > 0);
+    stage_down(&s);
+}
+
+TEST(a_conversation_is_gone_back_in_only_so_often)
+{
+    struct stage s;
+    struct said  x = { .status = 200 };
+    unsigned     times = 0;
+    stage_up(&s);
+    CHECK(say(&s, "hello").status == 200);
+    UNTIL(s.speaking);
+    stops(&s, STOP_END);
+    UNTIL(idle(&s));
+    struct str first = arena_dup(&s.arena, thread_fold(the_thread(&s))->run->id);
+    turn_with(&s, "work", "{}");
+    while (times < 300 && (x = goes_back(&s, first)).status == 200) times++;
+    CHECK(times == 200 && x.status == 422 && strcmp(x.code, "too_many_versions") == 0);
+    stage_down(&s);
+}
+
 TEST(a_yes_while_the_server_stops_is_saved_and_the_next_process_acts_on_it_once)
 {
     struct stage s;
