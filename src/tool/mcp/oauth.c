@@ -330,7 +330,7 @@ static void refresh(struct oauth_person *p)
     arena_done(&a);
 }
 
-/* --- whose turn it is to refresh ---------------------------------------------------------------- */
+/* --- whose turn it is to refresh -------------------------------------------------------------- */
 
 static bool is_claimed(const struct oauth_person *p, bool by_us)
 {

@@ -91,7 +91,7 @@ struct oauth {
     /* digests of their `state`, in a ring */
     uint8_t             used[OAUTH_USED_MAX][SHA256_LEN];
     size_t              used_next;
-    bool                looked;  /* what it had and lacked is in `more` */
+    bool                looked; /* what it had and lacked is in `more` */
     struct buf          more;
     struct list         transfers;
     unsigned            open;
