@@ -127,6 +127,7 @@ async function conversations(t, api) {
     await api.ask(server, 'POST', '/v1/threads/{thread}/actions', [made], { action: 'nothing' });
     await settled(server, made);
     await api.ask(server, 'GET', '/v1/threads/{thread}?limit=2', [made]);
+    for (const query of ['', '?step=1', '?step=99']) await api.ask(server, 'GET', `/v1/threads/{thread}/trace${query}`, [asked.thread]);
     await api.ask(server, 'POST', '/v1/threads/{thread}/stop', [made]);
     const where = await server.turn('Where am I?'), call = where.of('tool_confirmation')[0].tool_use_id;
     await api.ask(server, 'POST', '/v1/approvals/{id}', [where.payload.awaiting[0]], { confirmed: true });
