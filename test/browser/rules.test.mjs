@@ -75,6 +75,30 @@ test('a vote of somebody who has lost the role is named as void, and one more is
   equal(await violations(eve), [], 'axe');
 });
 
+test('the same effect twice: the card says that it was done before, when, and what came of it then', async (t) => {
+  const model = await t.model([pays(50), 'Paid.', pays(50), 'It was paid before.']);
+  const server = await t.server({ model: model.config, tools: { pay: { ...paying, effect: 'to:{recipient}' } } });
+  const tab = await t.tab(server);
+  await tab.send('Pay Hanako');
+  await tab.approve();
+  await tab.idle();
+  await tab.ask('Pay Hanako once more');
+  equal(await tab.words(), 'It was paid before.', 'without a question');
+  const card = tab.$('.tool').last();
+  await card.getByText(/^The same was done for you at .+\. This one was not run\.$/).waitFor();
+  const shown = squeeze(await card.innerText());
+  ok(shown.includes('Done before') && !shown.includes('Completed') && /What came of it then .*"ok": ?true/.test(shown), shown);
+  equal(await violations(tab), [], 'axe');
+  equal(await sticksOut(tab), 0, 'width');
+  const list = await t.tab(server, { path: '/inbox', ready: '.inbox-list', context: tab.context });
+  await list.page.getByRole('button', { name: 'Decided' }).click();
+  const row = list.$('[data-decided="duplicate"]');
+  await row.waitFor();
+  ok(/Done before/.test(await row.innerText()) && !/Approved/.test(await row.innerText()), await row.innerText());
+  await row.getByRole('button').click();
+  await row.getByText(/The same was done for you at/).waitFor();
+});
+
 test('a yes that is worth more than one call: offered as a sentence, used, listed, revoked', async (t) => {
   const model = await t.model([pays(50), 'Paid once.', pays(30), 'Paid again.', pays(20), 'And again.']);
   const grant = { for: 28_800, count: 20, sum: '/amount', max: 500, same: ['/recipient'] };

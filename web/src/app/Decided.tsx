@@ -81,6 +81,7 @@ export const outcomeSign: Record<string, IconName> = {
   cancelled: 'stop',
   unknown: 'question',
   replaced: 'edit',
+  duplicate: 'copy',
 };
 
 /** "Approved by ada, in the chat", "Nobody answered in time". */
@@ -97,7 +98,8 @@ function verdictWord(status: string): 'approved' | 'denied' | 'expired' | 'cance
 function DecidedLine({ record }: { record: ApprovalRecord }) {
   const chat = useChat();
   const [open, setOpen] = useState(false);
-  const outcome = t.state[record.status as keyof typeof t.state] ?? t.verdict.approved;
+  const outcome = record.status === 'duplicate' ? t.doneBefore : (t.state[record.status as keyof typeof t.state] ?? t.verdict.approved);
+  const first = record.duplicate_of;
   const settled = !!record.settled_by;
   return (
     <li className="inbox-row" data-decided={record.status}>
@@ -124,6 +126,11 @@ function DecidedLine({ record }: { record: ApprovalRecord }) {
         <div className="inbox-open">
           {record.reason && <p className="meta">{t.reasonWas(record.reason)}</p>}
           {settled && <p className="meta">{t.settledBy(chat.name(record.settled_by!) === 'you' ? t.you : record.settled_by!)}</p>}
+          {first && (
+            <p className="meta">
+              <Revealed text={t.doneFirst(chat.name(first.by) === 'you' ? t.you : first.by, fullTime(first.at))} part />
+            </p>
+          )}
           {record.replaces && <p className="meta">{t.changedFirst(chat.name(record.replaces.by) === 'you' ? t.you : record.replaces.by)}</p>}
           {record.replaces ? <ChangedArguments input={record.input} was={record.replaces.input} /> : <Arguments input={record.input} />}
           <p className="meta">

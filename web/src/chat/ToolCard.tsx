@@ -5,14 +5,15 @@
  * artifact, a picture) stand below the card and stay when it is folded.
  */
 import { memo, useEffect, useId, useState } from 'react';
-import { inputOf, outputOf, type Call } from '../protocol';
+import { firstOf, inputOf, outputOf, type Call, type First } from '../protocol';
 import { ApprovalRecordLine, hasRecord } from './ApprovalRecord';
+import { Arguments, Revealed } from './Arguments';
 import { useChat, useNow } from './context';
 import { Embed, useEmbeds } from './Embed';
 import { Icon, toolIcon } from './icons';
 import { ValueBlock } from './Json';
 import { UnknownCard } from './UnknownCard';
-import { duration, seconds, stateIcon, summaryOf, wordOf } from './words';
+import { duration, fullTime, seconds, stateIcon, summaryOf, wordOf } from './words';
 import { t } from '../words';
 import { rich } from '../words/rich';
 
@@ -73,6 +74,7 @@ function ToolCard({ call }: { call: Call }) {
   const body = useId();
   const announcing = useAnnouncing(call);
   const running = busy.has(call.status);
+  const first = firstOf(call);
   return (
     <section
       className="tool"
@@ -91,6 +93,7 @@ function ToolCard({ call }: { call: Call }) {
       </button>
       {hasRecord(call) && <ApprovalRecordLine call={call} />}
       {call.approval?.settledBy && <SettledLine call={call} by={call.approval.settledBy} />}
+      {first && <FirstLine first={first} />}
       <div id={body} className="tool-body" hidden={!open}>
         {open && <Details call={call} />}
       </div>
@@ -104,6 +107,19 @@ function SettledLine({ call, by }: { call: Call; by: string }) {
   const happened = call.status === 'done';
   const who = chat.name(by) === 'you' ? t.you : by;
   return <p className="settled">{by === 'check' ? t.settledByCheck(happened) : t.settledAs(who, happened)}</p>;
+}
+
+/* The same had been done: when, for whom, and what came of it then. */
+function FirstLine({ first }: { first: First }) {
+  const chat = useChat();
+  return (
+    <div className="settled" data-first>
+      <p>
+        <Revealed text={t.doneFirst(chat.name(first.by) === 'you' ? t.you : first.by, fullTime(first.at))} part />
+      </p>
+      <Arguments input={{ [t.firstResult]: first.result }} />
+    </div>
+  );
 }
 
 /* The bar keeps its place and height whether or not the tool tells how far it is. */
@@ -128,7 +144,7 @@ function State({ call }: { call: Call }) {
   const running = busy.has(call.status);
   return (
     <span className="tool-state">
-      {call.status === 'running' ? <span className="spin" aria-hidden="true" /> : <Icon name={stateIcon[call.status]} size={16} />}
+      {call.status === 'running' ? <span className="spin" aria-hidden="true" /> : <Icon name={firstOf(call) ? 'copy' : stateIcon[call.status]} size={16} />}
       <span className="tool-word">{wordOf(call)}</span>
       {call.ms !== undefined && <span className="tool-ms">{duration(call.ms)}</span>}
       {call.ms === undefined && running && call.startedAt && <Elapsed since={call.startedAt} />}

@@ -1,6 +1,6 @@
 /* words.ts -- how states, times and values are said. The same word everywhere. */
 import type { Call, CallStatus } from '../protocol';
-import { isObject, outputOf } from '../protocol';
+import { firstOf, isObject, outputOf } from '../protocol';
 import type { IconName } from './icons';
 import { locale, number, t } from '../words';
 
@@ -22,11 +22,12 @@ export const stateIcon: Record<CallStatus, IconName> = {
 
 export function wordOf(call: Call): string {
   if (call.status === 'offered' && call.claim) return call.claim === 'mine' ? t.runsHere : t.runsElsewhere;
-  return t.state[call.status];
+  return firstOf(call) ? t.doneBefore : t.state[call.status];
 }
 
 /** One line about a call: what it does now, or what it brought. */
 export function summaryOf(call: Call): string {
+  if (firstOf(call)) return ''; // its own line says it
   if (call.status === 'failed') return firstLine(call.error ?? '');
   if (call.status === 'running' || call.status === 'preparing' || call.status === 'queued' || call.status === 'offered') {
     return call.progress?.message ?? call.progress?.stage ?? call.intent ?? inputLine(call.input);

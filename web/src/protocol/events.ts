@@ -184,6 +184,8 @@ export interface ApprovalRecord extends PendingApproval, Ballot {
   replaces?: Replaces | null;
   /** The confirmation id of what an edit made of it. */
   replaced_by?: string | null;
+  /** The first call of the same effect. */
+  duplicate_of?: { call: string; at: string; by: string; thread: string | null } | null;
 }
 
 export type TypedEvent =

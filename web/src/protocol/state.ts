@@ -203,6 +203,21 @@ export function outputOf(call: Call): unknown {
   return call.approval?.edited && isObject(call.output) && 'result' in call.output ? call.output.result : call.output;
 }
 
+/** Of a call that was not run because the same had been done before: the first one. */
+export interface First {
+  at: string;
+  by: string;
+  result: unknown;
+}
+
+/** null: it is no duplicate. */
+export function firstOf(call: Call): First | null {
+  const out = outputOf(call);
+  const first = isObject(out) && out.duplicate === true && isObject(out.first) ? out.first : null;
+  if (!first || call.status !== 'done' || typeof first.at !== 'string' || typeof first.by !== 'string') return null;
+  return { at: first.at, by: first.by, result: (out as { result?: unknown }).result };
+}
+
 export interface VersionOf {
   /** The question that stands in this place now: the key of `versions`. */
   of: string;

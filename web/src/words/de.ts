@@ -17,6 +17,9 @@ export const de: Words = {
     replaced: 'Geändert',
     unknown: 'Ausgang unbekannt',
   },
+  doneBefore: 'Schon geschehen',
+  doneFirst: (who, at) => `Dasselbe ist für ${who} um ${at} geschehen. Dieser Aufruf lief nicht.`,
+  firstResult: 'Was damals daraus wurde',
   runsHere: 'Läuft in diesem Tab',
   runsElsewhere: 'Läuft in einem anderen Tab',
 

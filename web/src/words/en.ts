@@ -22,6 +22,9 @@ export const en = {
     replaced: 'Changed',
     unknown: 'Outcome unknown',
   },
+  doneBefore: 'Done before',
+  doneFirst: (who: string, at: string) => `The same was done for ${who} at ${at}. This one was not run.`,
+  firstResult: 'What came of it then',
   runsHere: 'Running in this tab',
   runsElsewhere: 'Running in another tab',
 

@@ -16,6 +16,9 @@ export const ja: Words = {
     replaced: '変更済み',
     unknown: '結果不明',
   },
+  doneBefore: '実行済み',
+  doneFirst: (who, at) => `同じ処理は ${at} に ${who} のために実行済みです。今回は実行されませんでした。`,
+  firstResult: 'そのときの結果',
   runsHere: 'このタブで実行中',
   runsElsewhere: '別のタブで実行中',
 
