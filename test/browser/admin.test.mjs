@@ -52,6 +52,11 @@ for (const [width, theme] of [[1440, 'light'], [375, 'dark']]) {
     await tab.$('.figures tr').first().waitFor();
     const used = squeeze(await tab.$('.inbox-list').innerText());
     ok(/Tokens by person, last 31 days (ada|bob) [\d,]+ (ada|bob) [\d,]+ Tokens by day \d{4}-\d\d-\d\d [\d,]+ Tools/.test(used), used);
+    const within = await tab.$('.figures tr').first().evaluate((row) => {
+      const [outer, bar] = [row, row.querySelector('.used')].map((x) => x.getBoundingClientRect());
+      return bar.width > 0 && bar.top >= outer.top && bar.bottom <= outer.bottom;
+    });
+    ok(within, 'a bar stands in its own row');
     equal(await violations(tab), [], 'axe, usage');
     await shot(tab, `usage-${theme}-${width}`);
   });

@@ -19,6 +19,7 @@ import { product } from './product';
 import { visit } from './router';
 import { Settings } from './Settings';
 import { api, hasThreads, lookAgain, startPage, useLists } from './store';
+import './styles/admin.css';
 
 type Tab = 'approvals' | 'usage';
 
@@ -147,22 +148,24 @@ function Approvals() {
   );
 }
 
+/* On a narrow screen each cell says what it is, since no head stands above it. */
 function Row({ record: r }: { record: ApprovalRecord }) {
+  const [asked, whose, what, by, decided, outcome] = t.adminColumns;
   return (
     <tr data-status={r.status}>
-      <td>{r.requested_at && <time dateTime={r.requested_at}>{fullTime(r.requested_at)}</time>}</td>
-      <td>
+      <td data-name={asked}>{r.requested_at && <time dateTime={r.requested_at}>{fullTime(r.requested_at)}</time>}</td>
+      <td data-name={whose}>
         <Revealed text={r.owner ?? ''} />
       </td>
-      <td>
+      <td data-name={what}>
         <Sentence text={r.ask ?? t.runWhat(humanName(r.tool ?? ''))} input={r.input} />
       </td>
-      <td>
+      <td data-name={by}>
         {r.decided_by && <Revealed text={r.decided_by} />}
         {r.decided_via && <small> {wayOf(r.decided_via)}</small>}
       </td>
-      <td>{r.decided_at && <time dateTime={r.decided_at}>{fullTime(r.decided_at)}</time>}</td>
-      <td>{r.status === 'pending' ? t.state.asking : (t.state[r.status as keyof typeof t.state] ?? r.status)}</td>
+      <td data-name={decided}>{r.decided_at && <time dateTime={r.decided_at}>{fullTime(r.decided_at)}</time>}</td>
+      <td data-name={outcome}>{r.status === 'pending' ? t.state.asking : (t.state[r.status as keyof typeof t.state] ?? r.status)}</td>
     </tr>
   );
 }
@@ -253,7 +256,7 @@ function Figures({ rows }: { rows: Figure[] }) {
               <Revealed text={name} />
             </th>
             <td>
-              <span className="bar" style={{ inlineSize: `${(100 * n) / most}%` }} />
+              <span className="used" style={{ inlineSize: `${(100 * n) / most}%` }} />
             </td>
             <td>{number(n)}</td>
             {money !== undefined && <td>{money}</td>}

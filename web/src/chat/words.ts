@@ -116,7 +116,8 @@ export function wayOf(via: string): string {
 
 /** "get_location" for people: "Get location". */
 export function humanName(name: string): string {
-  const words = name.replace(/[._-]+/g, ' ').trim();
+  // What has no vowel is an abbreviation: "bgm", "csv".
+  const words = name.replace(/[._-]+/g, ' ').trim().replace(/\b[b-df-hj-np-tv-xz]{2,5}\b/g, (w) => w.toUpperCase());
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
