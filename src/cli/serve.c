@@ -31,6 +31,7 @@
 #include "node/link.h"
 #include "run/metrics.h"
 #include "run/notify.h"
+#include "run/otel.h"
 #include "run/storevault.h"
 #include "run/sweep.h"
 #include "run/tidings.h"
@@ -57,6 +58,7 @@ struct serve {
     struct people      *people;
     struct tidings     *tidings;
     struct notify      *notify;
+    struct otel        *otel;
     struct sign_keys    keys;
     struct checkpoints *checkpoints;
     struct sweep       *sweep;
@@ -131,6 +133,22 @@ static bool make_people(struct serve *s)
     return true;
 }
 
+/* Before the hub: it is told of every run that ends. */
+static bool make_otel(struct serve *s)
+{
+    const struct config_otel *c = &s->config.otel;
+    struct otel_header       *all = arena_array(&s->arena, c->header_count + 1, sizeof *all);
+    if (!c->endpoint.len || !all) return !c->endpoint.len;
+    for (size_t i = 0; i < c->header_count; i++)
+        all[i] = (struct otel_header){ c->headers[i].name, c->headers[i].value };
+    s->otel = otel_new(&(struct otel_setup){ .loop = &s->loop,
+                                             .pool = &s->assembly.pool,
+                                             .endpoint = c->endpoint,
+                                             .headers = all,
+                                             .header_count = c->header_count });
+    return s->otel != NULL;
+}
+
 static bool make_hub(struct serve *s)
 {
     const struct config *c = &s->config;
@@ -158,6 +176,7 @@ static bool make_hub(struct serve *s)
                                           .approvers = c->approvers,
                                           .deny_limit = c->deny_limit,
                                           .people = s->people,
+                                          .otel = s->otel,
                                           .tidings = s->tidings,
                                           .budgets = c->budgets,
                                           .budget_count = c->budget_count,
@@ -530,6 +549,7 @@ static void take_apart(struct serve *s)
     if (s->clustered) links_done(&s->links);
     notify_stop(s->notify);
     notify_free(s->notify);
+    otel_free(s->otel);
     people_free(s->people);
     tidings_free(s->tidings);
     quota_done(&s->quota);
@@ -605,7 +625,7 @@ static int start(struct serve *s)
     s->assembly.vault = &s->vault.vault;
     if (!assembly_tools(&s->assembly, &s->problems)) return fail_noted(s);
     quota_init(&s->quota, &s->config.each);
-    if (!make_hub(s)) return fail("cannot start", STR("out of memory"));
+    if (!make_otel(s) || !make_hub(s)) return fail("cannot start", STR("out of memory"));
     if (!assembly_auth(&s->config, &s->loop, &s->arena, &s->auth, &s->problems))
         return fail_noted(s);
     if (!assembly_audit(&s->config, &s->keys, &s->problems)) return fail_noted(s);

@@ -489,6 +489,7 @@ static enum err build(struct config_build *b)
     cfg_read_door(b);
     cfg_read_approvals(b);
     cfg_read_audit(b);
+    cfg_read_otel(b);
     cfg_read_tls(b);
     check_whole(b);
     if (b->c->arena.failed) return ERR_NOMEM;

@@ -198,6 +198,13 @@ struct config_look {
     struct config_models models;
 };
 
+/* Spans to a collector: run/otel.h. */
+struct config_otel {
+    struct str            endpoint; /* STR_NONE: to nobody */
+    struct config_header *headers;
+    size_t                header_count;
+};
+
 /* Signed checkpoints over all conversations: audit/checkpoint.h. */
 struct config_audit {
     struct str key;     /* PEM; secret; STR_NONE: there are none */
@@ -310,6 +317,7 @@ struct config {
     struct config_strs   chat_headers;
 
     struct config_audit audit;
+    struct config_otel  otel;
     /* days since the last change; 0: for ever. asked: where somebody was asked for a decision */
     unsigned            retain_plain_days, retain_asked_days;
 

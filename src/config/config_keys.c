@@ -240,6 +240,12 @@ const struct key_row CFG_ROWS[] = {
       AT(KEEP_STR, audit.file) },
     { "audit.webhook", K_TEXT, "", "Address to which each checkpoint is posted." },
 
+    { "otel", K_OBJECT, "", "A collector that is told of every run (OpenTelemetry)." },
+    { "otel.endpoint", K_TEXT, "",
+      "Its address for OTLP over HTTP, as http://127.0.0.1:4318; /v1/traces is added." },
+    { "otel.headers", K_OBJECT, "", "Further request headers." },
+    { "otel.headers.*", K_SECRET, "", "A header's value; \"Bearer env:NAME\" works too." },
+
     { "links", K_OBJECT, "", "Links by which one person decides one question." },
     { "links.key", K_SECRET, "",
       "What they are signed with, at least 32 characters; \"env:NAME\"." },

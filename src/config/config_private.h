@@ -124,6 +124,7 @@ void    cfg_read_origins(struct config_build *b);
 void    cfg_read_openai(struct config_build *b);
 void    cfg_read_door(struct config_build *b); /* "mcp", the door */
 void    cfg_read_audit(struct config_build *b);
+void    cfg_read_otel(struct config_build *b);
 void    cfg_read_tls(struct config_build *b);
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/gzip.h"
 #include "base/log.h"
 #include "door/app.h"
+#include "run/spans.h"
 
 struct str owner_of(const struct request *q)
 {
@@ -34,6 +35,12 @@ bool may_send(struct app *a, struct str who, unsigned *retry_s)
     return false;
 }
 
+static void set_trace(struct command *c, const struct request *q)
+{
+    struct str parent = request_header(q, "traceparent");
+    if (spans_valid(parent)) c->trace = arena_dup(&c->arena, parent);
+}
+
 struct command *command_for(struct request *q, enum command_kind kind, const char *via)
 {
     struct command *c = command_new(kind);
@@ -44,6 +51,7 @@ struct command *command_for(struct request *q, enum command_kind kind, const cha
         c->roles = arena_dup(&c->arena, q->principal->words);
         c->may_decide = may_decide(app_of(conn_server(q->conn)), q->principal);
         c->claims = arena_dup(&c->arena, q->principal->claims);
+        if (hub_setup(app_of(conn_server(q->conn))->hub)->otel) set_trace(c, q);
     }
     if (c && !c->arena.failed) return c;
     command_free(c);

@@ -4,6 +4,7 @@
 #include "model/provider.h"
 #include "node/link.h"
 #include "run/metrics.h"
+#include "run/otel.h"
 
 /* null: everybody's */
 static void write_roles(struct jsonw *w, const struct tool_terms *t)
@@ -218,6 +219,7 @@ static void on_waiting(struct store_list *l, enum err e, const struct store_row 
         if (!e && count) write_waiting(&b, &rows[0]);
         node_metrics(a, &b);
         model_metrics(&b);
+        otel_metrics(hub_setup(a->hub)->otel, &b);
         conn_reply(k->ask.conn, 200, "text/plain; version=0.0.4", buf_view(&b));
         buf_done(&b);
     }

@@ -68,6 +68,7 @@ static bool copy_request(struct arena *a, const struct model_request *q, struct 
     to->run = arena_dup(a, q->run);
     to->principal = arena_dup(a, q->principal);
     to->named = arena_dup(a, q->named);
+    to->trace = arena_dup(a, q->trace);
     to->msgs = copy_msgs(a, q);
     to->tools = tools;
     for (size_t i = 0; tools && i < q->tool_count; i++) {

@@ -78,6 +78,7 @@ struct model_request {
     /* for upstreams that want a stable user or cache key */
     struct str               thread;
     struct str               run, principal; /* whose it is, for the log */
+    struct str               trace;          /* W3C Trace Context, sent along; STR_NONE: none */
     /* of the answer: it can only lower the model's own limit; 0: that */
     int64_t                  max_tokens;
 };

@@ -18,6 +18,7 @@
  * functions, and the memory goes when the last frame has left.
  */
 #include <curl/curl.h>
+#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/id.h"
@@ -55,6 +56,8 @@ struct model_run {
     bool                 another;   /* model_request.another */
     bool                 estimated; /* its usage */
     struct log_about     about;     /* whose it is; the texts stand behind the struct */
+    struct curl_slist    traced;    /* the model's headers with `trace` before them */
+    char                 trace[80]; /* "": nobody follows it */
 };
 
 static void on_wait_over(struct upstream_wait *w);
@@ -490,7 +493,7 @@ static bool send_request(struct model_run *r)
 {
     const struct model_config *c = &r->m->config;
     struct transfer_request    q = { .url = r->m->url.ptr,
-                                     .headers = r->m->headers,
+                                     .headers = r->trace[0] ? &r->traced : r->m->headers,
                                      .connect_ms = c->connect_ms,
                                      .first_byte_ms = c->first_byte_ms,
                                      .idle_ms = c->idle_ms,
@@ -629,6 +632,10 @@ struct model_run *remote_start(struct model *model, const struct model_request *
     r->m = m;
     r->sink = sink;
     r->another = q->another;
+    if (q->trace.len) {
+        snprintf(r->trace, sizeof r->trace, "traceparent: " STR_FMT, STR_ARG(q->trace));
+        r->traced = (struct curl_slist){ r->trace, m->headers };
+    }
     r->began_ms = clock_mono_ms();
     list_init(&r->place);
     trouble_init(&r->trouble);

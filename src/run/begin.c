@@ -158,6 +158,7 @@ static enum err begin_run(struct thread *t, struct command *c, struct fact *f)
     if (c->declared.ptr) f->declared = c->declared;
     f->roles = c->roles;
     f->claims = c->claims;
+    if (c->trace.len) f->trace = c->trace;
     if (!f->run.ptr) return ERR_NOMEM;
     claim_request(t, c, f->run);
     enum err e = thread_add(t, f);

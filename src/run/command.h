@@ -81,6 +81,7 @@ struct receipt {
     X(STR, page)                                                                                    \
     X(STR, declared)      /* what the client brings for the run: declared_write() */                \
     X(STR, claims)        /* likewise; of `by`, JSON: caller.h */                                   \
+    X(STR, trace)         /* what begins a run: whose part it is, spans.h */                        \
     X(INT, when_busy)     /* enum when_busy */                                                      \
     X(BOOL, hold)         /* a waiting gate refuses it, whatever the configuration says */          \
     X(STR, id)            /* DECIDE: the confirmation; RESULT, CLAIM, EXPIRE, TOOL_*, LATE: the     \

@@ -138,7 +138,7 @@ enum field_type { FIELD_STR, FIELD_RAW, FIELD_INT, FIELD_BOOL, FIELD_WORD, FIELD
     X(RAW, who) X(STR, roles) X(RAW, claims) X(STR, model)                                               \
     X(STR, link) X(BOOL, codes) X(BOOL, items) X(STR, chain) X(BOOL, quiet)                              \
     X(INT, from) X(INT, upto) X(INT, covers) X(INT, cost)                                                \
-    X(STR, basis) X(INT, first_ms)
+    X(STR, basis) X(INT, first_ms) X(STR, trace)
 /* clang-format on */
 
 #define FIELD_C_STR(n)  struct str n;

@@ -11,6 +11,7 @@
 #include "tool/registry.h"
 
 struct tidings;
+struct otel;
 struct hub_payload {
     struct str       type;
     const struct jv *schema;
@@ -62,6 +63,7 @@ struct hub_setup { /* all borrowed: outlives the hub */
     unsigned        deny_limit;         /* noes in a run, after which its gated tools are refused */
     struct tidings *tidings;            /* NULL: nobody is told */
     struct people  *people;             /* NULL: nobody is known */
+    struct otel    *otel;               /* NULL: no spans are made */
     /* 10 s: a tool that was told to stop must report within this */
     unsigned        cancel_grace_ms;
 };

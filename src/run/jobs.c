@@ -9,6 +9,7 @@
 #include "run/callcheck.h"
 #include "run/caller.h"
 #include "run/engine.h"
+#include "run/spans.h"
 
 #define CLIENT_MS 60000 /* for a browser's tool that is not configured any more */
 
@@ -170,6 +171,11 @@ static enum err fill_job(struct job *j, struct call *c)
     j->tool.principal = arena_dup(a, who.principal);
     who.claims = arena_dup(a, who.claims);
     j->tool.claims = caller_claims(a, &who);
+    if (t->hub->setup.otel) {
+        char trace[TRACEPARENT];
+        spans_call(c->run, c->id, trace);
+        j->tool.trace = arena_dup(a, str_c(trace));
+    }
     j->tool.input = arena_dup(a, c->input);
     if (!j->tool.input.ptr || json_parse(a, j->tool.input, &j->args, NULL) != OK) return ERR_NOMEM;
     j->tool.args = j->args;

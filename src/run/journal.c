@@ -6,6 +6,8 @@
 #include "base/log.h"
 #include "run/caller.h"
 #include "run/engine.h"
+#include "run/otel.h"
+#include "run/spans.h"
 
 struct log_about thread_about(const struct thread *t, const struct call *c)
 {
@@ -81,6 +83,18 @@ static void count_call(const struct call *c, const struct fact *f)
     if (c->started) metrics_tool_seconds(c->tool, (double)f->ms / 1e3);
 }
 
+static void tell_spans(struct thread *t, const struct fact *ended)
+{
+    struct otel      *o = t->hub->setup.otel;
+    const struct run *r = o ? fold_run(&t->fold, ended->run) : NULL;
+    struct buf        b;
+    if (!r) return;
+    buf_init(&b, OTEL_BYTES_MAX);
+    unsigned count = spans_write(&b, &t->fold, r, (struct log_name){ t->owner, t->id });
+    otel_add(o, buf_view(&b), count);
+    buf_done(&b);
+}
+
 static void tell(struct thread *t, const struct fact *f)
 {
     const struct call *c = f->call.len ? fold_call(&t->fold, f->call) : NULL;
@@ -88,6 +102,7 @@ static void tell(struct thread *t, const struct fact *f)
     if (f->kind == FACT_ENDED) {
         metrics_run(word_name(f->outcome));
         log_ended(t, f);
+        tell_spans(t, f);
     }
     if (!c || c->gate == GATE_REPLY) return;
     log_call(t, c, f);

@@ -8,6 +8,7 @@
 #include "run/brief.h"
 #include "run/caller.h"
 #include "run/engine.h"
+#include "run/spans.h"
 #include "tool/schema.h"
 
 /* each call may need two list rows in one append */
@@ -249,6 +250,7 @@ static void on_failed(struct model_sink *s, const struct model_error *e)
 enum err work_model(struct thread *t)
 {
     struct model_request q = { 0 };
+    char                 trace[TRACEPARENT] = "";
     struct arena         a;
     struct brief_base    base = { t->hub->setup.registry, NULL, t->hub->setup.tool_text_max,
                                   t->hub->setup.max_iterations };
@@ -280,6 +282,8 @@ enum err work_model(struct thread *t)
     if (!e)
         e = brief_build(&a, &base, &t->fold, (struct log_name){ t->owner, t->id }, &t->declared,
                         &q);
+    if (t->hub->setup.otel) spans_step(t->fold.run, t->asked_upto, trace);
+    q.trace = str_c(trace);
     if (!e) e = compact_begin(t, &a, &q, &names);
     if (!e && !t->model && !(t->model = m->ops->start(m, &q, &t->sink))) e = ERR_NOMEM;
     arena_done(&a);

@@ -285,6 +285,10 @@ static struct curl_slist *make_headers(struct http_job *x)
     snprintf(key, sizeof key, "Idempotency-Key: " STR_FMT, STR_ARG(str_cut(x->job->call_id, 255)));
     all = with(NULL, x->job->checks ? "Cache-Control: no-store" : key);
     for (struct curl_slist *h = x->tool->headers; all && h; h = h->next) all = with(all, h->data);
+    if (all && x->job->trace.len) {
+        snprintf(key, sizeof key, "traceparent: " STR_FMT, STR_ARG(x->job->trace));
+        all = with(all, key);
+    }
     return all ? http_identity(all, x->job, x->job->tool->terms.identity, x->tool->host) : NULL;
 }
 

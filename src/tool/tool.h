@@ -145,6 +145,8 @@ struct tool_job {
      * object, NULL: none are known. */
     struct str       run, principal;
     const struct jv *claims;
+    /* W3C Trace Context for whoever is called over a network; STR_NONE: nobody follows it */
+    struct str       trace;
     /* JSON object as text, as the model wrote it and the person saw it */
     struct str       input;
     const struct jv *args;    /* the same, parsed */

@@ -557,6 +557,7 @@ static void write_identity(struct mcp_call *c, struct buf *b)
     jsonw_init(&w, b);
     buf_lit(b, "\"parley/identity\":");
     identity_object(c->job, &w);
+    if (c->job->trace.len) jw_kstr(&w, "traceparent", c->job->trace);
     if (!identity_signs(k)) return;
     buf_init(&token, 0);
     if (identity_token(k, c->job, c->m->url_host.ptr ? c->m->url_host : c->m->alias,
