@@ -1,5 +1,6 @@
 // An artifact beside the conversation.
 import { readFileSync } from 'node:fs';
+import { until } from '../lib/check.mjs';
 import { squeeze } from './lib/page.mjs';
 import { equal, ok, test } from './lib/test.mjs';
 
@@ -32,12 +33,12 @@ for (const width of [375, 1440]) {
     equal([saved.suggestedFilename(), readFileSync(await saved.path(), 'utf8')], ['Counter.html', page('One').content], 'what was saved');
     await panel.getByRole('button', { name: 'Full screen' }).click();
     await captioned('full screen');
-    const box = await panel.boundingBox();
-    equal([box.x, box.y, box.width, box.height], [0, 0, width, 800], 'the whole page');
+    const box = async () => Object.values((await panel.boundingBox()) ?? {});
+    await until(async () => `${await box()}` === `${[0, 0, width, 800]}`, 'the whole page');
     // One step back at a time, by the keyboard.
     await tab.page.keyboard.press('Escape');
-    if (width > 1100) ok((await panel.boundingBox()).x > 500, 'beside again');
+    if (width > 1100) await until(async () => (await box())[0] > 500, 'beside again');
     await tab.page.keyboard.press('Escape');
-    equal(await panel.count(), 0, 'closed');
+    await panel.waitFor({ state: 'detached' });
   });
 }

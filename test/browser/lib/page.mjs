@@ -46,7 +46,7 @@ export class Tab {
       );
     }
     tab.page = await tab.context.newPage();
-    tab.page.setDefaultTimeout(30_000);
+    tab.page.setDefaultTimeout(60_000); // a shared machine may be slow; a hang is longer
     tab.page.on('pageerror', (e) => tab.errors.push(e.message));
     tab.page.on(
       'console',
