@@ -157,7 +157,7 @@ static void compare_keys(struct changes *c, const struct auth_setup *old,
     for (size_t i = 0; i < old->key_count; i++) all &= has_key(new, &old->keys[i]);
     for (size_t i = 0; i < new->key_count; i++) more |= !has_key(old, &new->keys[i]);
     if (all && !more) return;
-    c->keys = all && old->key_count;
+    c->keys = all;
     note(c->keys ? &c->now : &c->later, STR("auth.keys"));
 }
 

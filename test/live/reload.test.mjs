@@ -75,6 +75,17 @@ test('somebody is given a key without a restart; one that is taken away waits fo
     same(named(await reload(server, auth(key(ADA, 'ada'), key(BOB, 'bob', ['user', 'admin']))), 'reload.later', 'keys'), 'auth.keys', 'another role is another key');
 });
 
+test('the first key of all comes without a restart where people sign in by tokens', async (t) => {
+    const dir = t.folder();
+    fs.writeFileSync(path.join(dir, 'secret'), 'a secret of thirty-two bytes or more');
+    const auth = (...keys) => ({ auth: { jwt: { issuer: 'https://id', audience: 'parley', algorithms: ['HS256'], keys_file: 'secret' }, keys } });
+    const server = await t.serve({ dir, config: auth() });
+    const status = async () => (await server.get('/v1/threads', { authorization: `Bearer ${ADA}` })).status;
+    same(await status(), 401);
+    same(named(await reload(server, auth(key(ADA, 'ada'))), 'reload.done', 'changed'), 'auth.keys');
+    same(await status(), 200);
+});
+
 test('a question keeps the rule by which it was asked; the next one has the new rule', async (t) => {
     const auth = { keys: [key(ADA, 'ada', ['user', 'approver']), key(BOB, 'bob', ['approver'])] };
     const server = Object.assign(await t.serve({ config: { auth } }), { token: ADA });
