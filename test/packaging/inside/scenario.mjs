@@ -1,24 +1,12 @@
 // Runs inside a booted root, beside parley.service: plays a model that calls the tool it is told to, has each kind of tool
 // called through the running server, and writes what came of it to /run/outcome.json.
 import fs from 'node:fs';
-import http from 'node:http';
 import { execFileSync } from 'node:child_process';
+import { serveModel } from './model.mjs';
 
 const sh = (line) => { try { return execFileSync('sh', ['-c', line + ' 2>&1'], { encoding: 'utf8' }).trim(); } catch (e) { return `${e.stdout ?? ''} (status ${e.status})`; } };
 
-// "call NAME {arguments}" is answered by that call; its result by "done".
-const model = http.createServer(async (req, res) => {
-    let body = '';
-    for await (const chunk of req) body += chunk;
-    const { messages } = JSON.parse(body), last = messages.at(-1);
-    const wish = last.role === 'user' && /call (\S+) (\{.*\})/.exec(JSON.stringify(last.content).replaceAll('\\"', '"'));
-    const delta = wish ? { tool_calls: [{ index: 0, id: `c${Date.now()}`, type: 'function', function: { name: wish[1], arguments: wish[2] } }] } : { content: 'done' };
-    res.writeHead(200, { 'content-type': 'text/event-stream' });
-    for (const choice of [{ delta: { role: 'assistant', ...delta } }, { delta: {}, finish_reason: wish ? 'tool_calls' : 'stop' }])
-        res.write(`data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', choices: [{ index: 0, ...choice }] })}\n\n`);
-    res.end('data: [DONE]\n\n');
-});
-await new Promise((yes) => model.listen(9000, '127.0.0.1', yes));
+await serveModel(9000);
 
 const URL_ = 'http://127.0.0.1:8000';
 // Until the server answers, or is seen to have given up.
