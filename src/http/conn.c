@@ -100,6 +100,7 @@ static void on_closed(uv_handle_t *h)
     struct conn *c = (struct conn *)h;
 
     server_gone(c);
+    h2_free(c);
     mem_free(c);
 }
 
@@ -114,13 +115,17 @@ static void tell_gone(struct conn *c)
     }
     out_end_source(c);
     wsconn_end(c);
+    h2_end(c);
 }
 
 void conn_kill(struct conn *c)
 {
     if (c->state == CONN_CLOSED) return;
     must(!c->in_handler); /* rule 1 */
-    if (c->state == CONN_IDLE) tlsconn_bye(c);
+    if (c->state == CONN_IDLE) {
+        h2_bye(c);
+        tlsconn_bye(c);
+    }
     c->state = CONN_CLOSED;
     list_remove(&c->idle);
     out_unhold(c);
@@ -131,7 +136,8 @@ void conn_kill(struct conn *c)
     buf_done(&c->in);
     buf_done(&c->out);
     tlsconn_end(c);
-    uv_close((uv_handle_t *)&c->tcp, on_closed); /* a blocked write ends there, too */
+    if (c->stream) h2_stream_gone(c);
+    else uv_close((uv_handle_t *)&c->tcp, on_closed); /* a blocked write ends there, too */
 }
 
 /* Closing at once would make the kernel answer unread bytes with a reset, which
@@ -140,6 +146,7 @@ void conn_linger(struct conn *c)
 {
     uv_os_fd_t fd;
 
+    h2_bye(c);
     tlsconn_bye(c);
     if (c->eof || uv_fileno((uv_handle_t *)&c->tcp, &fd) || shutdown(fd, SHUT_WR)) {
         conn_kill(c);
@@ -190,7 +197,8 @@ static void begin_body(struct conn *c)
 
     c->state = CONN_BODY;
     c->since_ms = c->exchange->since_ms;
-    if (p->expect && !p->body.len) buf_lit(&c->out, "HTTP/1.1 100 Continue\r\n\r\n");
+    if (p->expect && !p->body.len && c->stream) h2_continue(c);
+    else if (p->expect && !p->body.len) buf_lit(&c->out, "HTTP/1.1 100 Continue\r\n\r\n");
     deadline_update(c);
 }
 
@@ -332,8 +340,9 @@ static void drain(struct conn *c, size_t len)
 
 void conn_take(struct conn *c, char *at, size_t len)
 {
-    if (c->state == CONN_WS) {
-        wsconn_read(c, at, len);
+    if (c->state == CONN_WS || c->h2) {
+        if (c->h2) h2_read(c, at, len);
+        else wsconn_read(c, at, len);
         return;
     }
     size_t used = take_requests(c, at, len);
@@ -378,7 +387,8 @@ static void on_read(uv_stream_t *h, ssize_t n, const uv_buf_t *buf)
 
 static void update_reading(struct conn *c)
 {
-    bool want = !c->eof && !c->doomed && c->in.len == 0;
+    /* who does not read what streams have to say need not ask for more */
+    bool want = !c->eof && !c->doomed && c->in.len == 0 && !(c->h2 && c->blocked);
 
     if (want == c->reading) return;
     c->reading = want;
@@ -407,6 +417,10 @@ static void use_kept_input(struct conn *c)
 /* Everything written: what comes next. */
 static void settle(struct conn *c)
 {
+    if (c->h2 && h2_over(c)) {
+        conn_linger(c);
+        return;
+    }
     if (c->state == CONN_ANSWERED && c->close_after) {
         conn_linger(c);
         return;
@@ -423,6 +437,11 @@ void conn_flush(struct loop_dirty *d)
 {
     struct conn *c = LIST_ITEM(d, struct conn, dirty);
 
+    if (c->stream) {
+        h2_flush(c);
+        return;
+    }
+    if (c->h2) h2_bury(c);
     if (!c->doomed && !c->blocked) out_push(c);
     if (c->doomed) {
         conn_kill(c);
@@ -442,11 +461,8 @@ void conn_flush(struct loop_dirty *d)
 
 /* --- beginning ------------------------------------------------------------------------------- */
 
-struct conn *conn_new(struct server *s)
+void conn_init(struct conn *c, struct server *s)
 {
-    struct conn *c = mem_alloc(sizeof *c);
-
-    if (!c) return NULL;
     c->server = s;
     c->dirty.flush = conn_flush;
     list_init(&c->wheel);
@@ -457,6 +473,13 @@ struct conn *conn_new(struct server *s)
     buf_init(&c->in, IN_MAX);
     buf_init(&c->late, TLS_RECORD_MAX);
     c->secure = s->certs != NULL;
+}
+
+struct conn *conn_new(struct server *s)
+{
+    struct conn *c = mem_alloc(sizeof *c);
+
+    if (c) conn_init(c, s);
     return c;
 }
 

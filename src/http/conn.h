@@ -1,7 +1,8 @@
-/* conn.h -- one connection: HTTP/1.1 requests in, answers and streams out.
+/* conn.h -- one connection: requests in, answers and streams out.
  *
- * The parts: http1, ws and tls are pure codecs; conn owns the socket, the buffers and
- * the deadlines; route finds the handler; a handler answers with exactly one of
+ * The parts: http1, ws and tls are pure codecs (nghttp2 is the one of HTTP/2); conn owns the
+ * socket, the buffers and the deadlines; route finds the handler; a handler answers with exactly
+ * one of
  *     conn_reply()     a whole answer,
  *     conn_stream()    an answer that is pulled from a source as the socket takes it,
  *     conn_upgrade()   a WebSocket, whose output is pulled from a source too,
@@ -28,6 +29,10 @@
  * A server with a certificate (struct certs) speaks TLS alone. The handshake is to be over within
  * head_ms; a peer that says nothing has cost nothing but its socket until then. Who speaks plain
  * HTTP there is told so, in plain words. All else is as without it.
+ *
+ * By TLS a client may choose HTTP/2. Each of its streams is then a conn of its own, for one
+ * request: what is said here holds for both, and nobody who gets a conn need know which it is. WebSockets
+ * are for HTTP/1.1.
  */
 #ifndef PARLEY_CONN_H
 #define PARLEY_CONN_H

@@ -6,6 +6,7 @@
  *   out.c       the one way bytes leave: pull, write, keep the rest
  *   wsconn.c    a connection after it became a WebSocket
  *   tlsconn.c   what stands between the socket and the above when the server has a certificate
+ *   h2conn.c    a connection that carries streams (HTTP/2), each of them a conn without a socket
  *   deadline.c  the wheel: one timer for all deadlines of all connections
  *
  * States of a connection (any of them may go to CLOSED):
@@ -14,6 +15,8 @@
  *     ^                        |   |        '-----> LINGER   said goodbye, waits for the peer's end
  *     |                        |   '-> WS ---------^
  *     '----- ANSWERED <- STREAM
+ *
+ * A connection of HTTP/2 is IDLE without streams, else CARRIER; a stream goes from HEAD to CLOSED.
  *
  * Rule 1: functions that a handler, a source or a peer may call only note what is
  * to be done and mark the connection; freeing, closing and calling back happen in
@@ -58,6 +61,7 @@ enum conn_state {
     CONN_STREAM,
     CONN_ANSWERED,
     CONN_WS,
+    CONN_CARRIER,
     CONN_LINGER,
     CONN_CLOSED,
 };
@@ -132,6 +136,8 @@ struct conn {
     struct blocked   *blocked;  /* the socket is full */
     struct address   *address;  /* NULL: not counted (loopback) */
     struct tls       *tls;      /* from the peer's first byte on, if it is `secure` */
+    struct h2        *h2;       /* it carries streams; NULL: it speaks HTTP/1.1 */
+    struct stream    *stream;   /* it is one, and has no socket; NULL: it has one */
     struct buf        late;     /* records that came to be while the socket was full */
     /* heads, whole answers, control frames: before the source's bytes */
     struct buf        out;
@@ -176,6 +182,7 @@ struct server {
 
     unsigned    connections; /* open sockets */
     unsigned    refused;     /* of them: over the cap */
+    unsigned    carried;     /* streams that count as connections */
     struct list idle;        /* connections that could make room, the oldest first */
     unsigned    streams;
     /* libuv handles of ours that are not closed yet, connections not counted */
@@ -207,10 +214,11 @@ struct server {
 };
 
 /* conn.c */
-struct conn *conn_new(struct server *s); /* NULL: no memory */
-void         conn_begin(struct conn *c); /* accepted: starts to read */
-void         conn_kill(struct conn *c);  /* ends it now; frees it later */
-void         conn_doom(struct conn *c);  /* ends it at the next flush */
+struct conn *conn_new(struct server *s);                  /* NULL: no memory */
+void         conn_init(struct conn *c, struct server *s); /* the memory is zeroed */
+void         conn_begin(struct conn *c);                  /* accepted: starts to read */
+void         conn_kill(struct conn *c);                   /* ends it now; frees it later */
+void         conn_doom(struct conn *c);                   /* ends it at the next flush */
 void         conn_mark(struct conn *c);
 void         conn_flush(struct loop_dirty *d);
 /* what the peer says; and that it says no more */
@@ -264,6 +272,27 @@ bool            tlsconn_goes_on(struct conn *c);
 void            tlsconn_bye(struct conn *c); /* nothing more is said */
 void            tlsconn_end(struct conn *c); /* frees */
 
+/* h2conn.c, of carriers */
+void      h2_begin(struct conn *c); /* TLS agreed on it */
+void      h2_read(struct conn *c, const char *at, size_t len);
+/* what is to go onto the wire, as a source gives it */
+enum pull h2_pull(struct conn *c, struct buf *out, size_t room);
+bool      h2_over(const struct conn *c); /* one of both sides has ended it */
+uint64_t  h2_deadline(const struct conn *c);
+void      h2_drain(struct conn *c); /* no further streams */
+void      h2_bye(struct conn *c);   /* says so, unless its socket is full; any conn */
+void      h2_end(struct conn *c);   /* ends its streams; any conn */
+void      h2_bury(struct conn *c);  /* the memory of streams that have ended goes */
+void      h2_free(struct conn *c);  /* any conn */
+/* of streams */
+void      h2_head(struct conn *c, bool body); /* `out` has a head and nothing else */
+void      h2_continue(struct conn *c);
+void      h2_ready(struct conn *c);       /* `out` has bytes, or all is said */
+void      h2_flush(struct conn *c);       /* its conn_flush */
+bool      h2_waits(const struct conn *c); /* bytes that are not out yet */
+bool      h2_stuck(struct conn *c, uint64_t now);
+void      h2_stream_gone(struct conn *c); /* it is closed: its memory goes later */
+
 /* reply.c */
 /* in plain words, to who speaks no TLS */
 void reply_words(struct conn *c, int status, const char *text);
@@ -280,5 +309,8 @@ void deadline_remove(struct conn *c);
 
 /* server.c */
 void server_gone(struct conn *c); /* a connection's memory is about to go */
+/* A stream counts as a connection. False: there are too many from its address. */
+bool server_carries(struct conn *c);
+void server_carried(struct conn *c); /* no more */
 
 #endif

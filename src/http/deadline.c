@@ -35,6 +35,7 @@ static uint64_t state_deadline(const struct conn *c)
     case CONN_LINGER: return c->since_ms + LINGER_MS;
     case CONN_HANDLING:
     case CONN_ANSWERED:
+    case CONN_CARRIER:
     case CONN_CLOSED: return NEVER;
     }
     must(!"state");
@@ -47,18 +48,26 @@ static bool may_end(const struct conn *c)
     return c->until_ms && (c->state == CONN_STREAM || c->state == CONN_WS);
 }
 
+/* Bytes wait for the peer to take them. */
+static bool waits(const struct conn *c)
+{
+    return c->stream ? h2_waits(c) : c->blocked != NULL;
+}
+
 /* A blocked socket is looked at four times per write_ms, because libuv does not
  * tell when a part of the queue went. */
 static uint64_t deadline_of(const struct conn *c)
 {
     uint64_t d = state_deadline(c);
     if (may_end(c)) d = min_u64(d, c->until_ms);
-    if (c->blocked) d = min_u64(d, uv_now(&c->server->loop->uv) + c->server->limits.write_ms / 4);
+    if (c->h2) d = min_u64(d, h2_deadline(c));
+    if (waits(c)) d = min_u64(d, uv_now(&c->server->loop->uv) + c->server->limits.write_ms / 4);
     return d;
 }
 
 static bool peer_stuck(struct conn *c, uint64_t now)
 {
+    if (c->stream) return h2_stuck(c, now);
     size_t queued = uv_stream_get_write_queue_size((uv_stream_t *)&c->tcp);
 
     if (queued < c->blocked->seen) {
@@ -71,7 +80,7 @@ static bool peer_stuck(struct conn *c, uint64_t now)
 static void heartbeat(struct conn *c)
 {
     static const char text[] = ": keep-alive\n\n";
-    if (c->blocked) return;
+    if (waits(c)) return;
     if (c->chunked) buf_printf(&c->out, "%04zx\r\n%s\r\n", sizeof text - 1, text);
     else buf_lit(&c->out, text);
     conn_mark(c);
@@ -93,6 +102,7 @@ static void check_state(struct conn *c, uint64_t now)
     case CONN_LINGER: conn_kill(c); return;
     case CONN_HANDLING:
     case CONN_ANSWERED:
+    case CONN_CARRIER:
     case CONN_CLOSED: return;
     }
 }
@@ -101,7 +111,7 @@ static void check(struct conn *c)
 {
     uint64_t now = conn_now(c);
 
-    if (c->blocked && peer_stuck(c, now)) {
+    if ((waits(c) && peer_stuck(c, now)) || (c->h2 && now >= h2_deadline(c))) {
         conn_kill(c);
         return;
     }

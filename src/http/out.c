@@ -123,6 +123,7 @@ static enum pull pull_tail(struct conn *c, struct buf *out)
 
 static enum pull pull(struct conn *c, struct buf *out)
 {
+    if (c->h2) return h2_pull(c, out, SCRATCH_ROOM);
     if (c->tail.len) return pull_tail(c, out);
     if (!may_pull(c)) return PULL_WAIT;
     /* HEAD: the source is never asked */
@@ -232,12 +233,38 @@ static void write_all(struct conn *c, const struct buf *more)
 
 void out_direct(struct conn *c)
 {
-    if (!c->blocked) write_all(c, NULL);
+    if (!c->blocked && !c->stream) write_all(c, NULL);
+}
+
+static void after_pull(struct conn *c, enum pull pulled)
+{
+    if (pulled == PULL_END) out_end_source(c);
+    if (pulled == PULL_END && c->state == CONN_STREAM) conn_set_state(c, CONN_ANSWERED);
+}
+
+/* A stream's bytes wait in `out` until its carrier takes them. */
+static void push_to_carrier(struct conn *c)
+{
+    struct buf *scratch = &c->server->scratch;
+
+    if (!c->out.len) {
+        buf_clear(scratch);
+        enum pull pulled = pull(c, scratch);
+        buf_str(&c->out, buf_view(scratch));
+        after_pull(c, pulled);
+    }
+    if (c->out.err) conn_doom(c);
+    else h2_ready(c);
 }
 
 void out_push(struct conn *c)
 {
     struct buf *scratch = &c->server->scratch;
+
+    if (c->stream) {
+        push_to_carrier(c);
+        return;
+    }
 
     buf_clear(scratch);
     if (c->state == CONN_WS) wsconn_before_pull(c);
@@ -246,7 +273,6 @@ void out_push(struct conn *c)
     /* the pull itself filled the socket: conn_ws_send */
     if (c->blocked) buf_str(&c->out, buf_view(scratch));
     else write_all(c, scratch);
-    if (pulled == PULL_END) out_end_source(c);
-    if (pulled == PULL_END && c->state == CONN_STREAM) conn_set_state(c, CONN_ANSWERED);
+    after_pull(c, pulled);
     if (pulled == PULL_MORE && !c->blocked) conn_mark(c);
 }

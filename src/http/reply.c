@@ -122,6 +122,13 @@ static void answering(struct conn *c, enum conn_state state)
     conn_mark(c);
 }
 
+/* Its empty line. A stream's head goes to its carrier, with no more to follow unless `body`. */
+static void end_head(struct conn *c, bool body)
+{
+    buf_lit(&c->out, "\r\n");
+    if (c->stream) h2_head(c, body);
+}
+
 /* The head of a whole answer; true when the body is to follow. */
 static bool reply_head(struct conn *c, int status, const char *type, size_t length)
 {
@@ -132,9 +139,10 @@ static bool reply_head(struct conn *c, int status, const char *type, size_t leng
     /* people's words; the page's files say otherwise */
     if (!c->exchange || !c->exchange->cached) buf_lit(&c->out, "Cache-Control: no-store\r\n");
     if (!bodyless) buf_printf(&c->out, "Content-Length: %zu\r\n", length);
-    buf_lit(&c->out, "\r\n");
+    bool body = !bodyless && !is_head(c);
+    end_head(c, body && length);
     answering(c, CONN_ANSWERED);
-    return !bodyless && !is_head(c);
+    return body;
 }
 
 static void write_reply(struct conn *c, int status, const char *type, struct str body)
@@ -144,7 +152,8 @@ static void write_reply(struct conn *c, int status, const char *type, struct str
 
 static void decide_close(struct conn *c)
 {
-    c->close_after = !c->exchange->http1.keep_alive || c->server->draining;
+    /* a stream is for one request */
+    c->close_after = c->stream || !c->exchange->http1.keep_alive || c->server->draining;
 }
 
 void conn_reply(struct conn *c, int status, const char *type, struct str body)
@@ -231,14 +240,14 @@ void conn_stream(struct conn *c, int status, const char *type, struct source *sr
     must(c->state == CONN_HANDLING);
     decide_close(c);
     c->no_body = is_head(c);
-    c->chunked = !c->exchange->http1.http10;
+    c->chunked = !c->exchange->http1.http10 && !c->stream;
     c->heartbeat_ms = heartbeat_ms;
     c->sent_ms = conn_now(c);
     begin_head(c, status, type);
     if (type && str_starts(str_c(type), STR("text/event-stream")))
         buf_lit(&c->out, "Cache-Control: no-cache, no-store\r\nX-Accel-Buffering: no\r\n");
     if (c->chunked) buf_lit(&c->out, "Transfer-Encoding: chunked\r\n");
-    buf_lit(&c->out, "\r\n");
+    end_head(c, !c->no_body);
     adopt(c, src);
     answering(c, CONN_STREAM);
 }
@@ -250,7 +259,8 @@ void source_wake(struct source *s)
 
 bool source_blocked(const struct source *s)
 {
-    return s->conn && s->conn->blocked;
+    const struct conn *c = s->conn;
+    return c && (c->blocked || (c->stream && h2_waits(c)));
 }
 
 /* --- WebSockets ------------------------------------------------------------------------ */

@@ -226,6 +226,22 @@ void server_gone(struct conn *c)
     finish_close(s);
 }
 
+/* When all are busy it is answered as a connection beyond the cap is. */
+bool server_carries(struct conn *c)
+{
+    struct server *s = c->server;
+
+    s->carried++;
+    if (s->connections + s->carried > s->limits.connections) c->refused = true;
+    return address_enter(c);
+}
+
+void server_carried(struct conn *c)
+{
+    address_leave(c);
+    c->server->carried--;
+}
+
 /* --- starting ------------------------------------------------------------------------------ */
 
 /* As many connections as there can be descriptors, with some to spare. */
@@ -406,7 +422,8 @@ static void each_conn(struct server *s, void (*run)(struct conn *c))
 
 static void drain_conn(struct conn *c)
 {
-    if (c->state == CONN_IDLE && out_clear(c)) conn_doom(c);
+    if (c->state == CONN_CARRIER) h2_drain(c);
+    else if (c->state == CONN_IDLE && out_clear(c)) conn_doom(c);
     else if (c->state == CONN_WS) {
         wsconn_drain(c);
         conn_mark(c); /* its source may have a last word, or close at once */

@@ -104,11 +104,11 @@ static enum err read_cert(const char *path, X509 **out, struct tls_facts *f)
     return OK;
 }
 
-/* RFC 7301: who names protocols and not ours is told that there is none. */
+/* RFC 7301: who names protocols and none of ours is told that there is none. */
 static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *len,
                            const unsigned char *in, unsigned in_len, void *ctx)
 {
-    static const unsigned char ours[] = "\x08http/1.1";
+    static const unsigned char ours[] = "\x02h2\x08http/1.1"; /* the best first */
     unsigned char             *chosen = NULL;
 
     (void)ssl;
@@ -279,6 +279,15 @@ enum tls_event tls_feed(struct tls *t, struct str *in, char *to, size_t room, si
 bool tls_ready(const struct tls *t)
 {
     return SSL_is_init_finished(t->ssl);
+}
+
+bool tls_h2(const struct tls *t)
+{
+    const unsigned char *name;
+    unsigned             len;
+
+    SSL_get0_alpn_selected(t->ssl, &name, &len);
+    return len == 2 && memcmp(name, "h2", 2) == 0;
 }
 
 bool tls_write(struct tls *t, struct str bytes)

@@ -6,7 +6,7 @@
  * serves all connections of a server, and the connection keeps its own rules about memory and time.
  *
  * TLS 1.2 and newer, no renegotiation, no client certificates; a client that names protocols (ALPN)
- * must name http/1.1. Sessions are resumed by tickets, so nothing is remembered about a client. While
+ * must name h2 or http/1.1. Sessions are resumed by tickets, so nothing is remembered about a client. While
  * a connection is silent it owns no record buffers.
  *
  * A tls_pair is a certificate and its key. It is counted: connections made with one keep it while a
@@ -57,6 +57,8 @@ enum tls_event {
  * bytes to `to`, and how many to *len. */
 enum tls_event  tls_feed(struct tls *t, struct str *in, char *to, size_t room, size_t *len);
 bool            tls_ready(const struct tls *t); /* the handshake is over: now one may write */
+/* then: both agreed on HTTP/2 */
+bool            tls_h2(const struct tls *t);
 /* False: it is broken, or there is no memory. */
 MUST_CHECK bool tls_write(struct tls *t, struct str bytes);
 void            tls_bye(struct tls *t); /* tells the peer that nothing follows */

@@ -200,6 +200,7 @@ static void note_shaken(struct conn *c)
     if (c->shaken || !tls_ready(c->tls)) return;
     c->shaken = true;
     c->since_ms = conn_now(c); /* its time for a request begins */
+    if (tls_h2(c->tls)) h2_begin(c);
 }
 
 /* False: there is nothing more to take now. */

@@ -8,6 +8,7 @@ for (const mode of ['direct', 'sse', 'bidi'])
     const tab = await t.tab(server, { mode, ignoreHTTPSErrors: true });
     ok(tab.page.url().startsWith('https://'), tab.page.url());
     ok(await tab.page.evaluate(() => isSecureContext), 'a secure context');
+    equal(await tab.page.evaluate(() => [...new Set(performance.getEntries().map((e) => e.nextHopProtocol).filter(Boolean))].join()), 'h2', 'how the page came');
     await tab.send('Send 50 dollars to Hanako');
     await tab.approve();
     await tab.$('.tool[data-status="done"]').waitFor();
