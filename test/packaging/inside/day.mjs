@@ -179,6 +179,7 @@ export async function day(site) {
     await aRefundFor(ada, cleo, 'o-1');
     await aRefundFor(cleo, cleo, 'o-3');
     done.push('signed in; each tool run for whom it was asked, by the right yes');
+    await kept(site, config, 4);                              // what is not in a checkpoint yet is not verified
     await backedUp(site);
     done.push('backed up, and the backup verified');
     const open = await bob.wants('o-2');
