@@ -7,6 +7,7 @@ import http from 'node:http';
 import path from 'node:path';
 import { ROOT, check, parley, same, settled, test, until } from './lib.mjs';
 import { Legacy } from './mcp.mjs';
+import { STDIO, answerMcp } from './toldmcp.mjs';
 import { serveModel, startUpstream, systemOf, toolNames } from './upstream.mjs';
 import { Ws } from './ws.mjs';
 
@@ -171,13 +172,6 @@ test('the guide\'s lines of Python and Node take a token, and no other', async (
 
 // --- MCP ------------------------------------------------------------------------------------------
 
-// The least a server must be: one tool that says what it was told.
-function answerMcp(m) {
-    const result = { initialize: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } },
-        'tools/list': { tools: [{ name: 'who', description: 'd', inputSchema: { type: 'object' } }] },
-        'tools/call': { content: [{ type: 'text', text: JSON.stringify(m.params?._meta ?? null) }] } }[m.method];
-    return result ? { jsonrpc: '2.0', id: m.id, result } : { jsonrpc: '2.0', id: m.id, error: { code: -32601, message: 'no' } };
-}
 async function mcpEndpoint(t) {
     const heard = [];
     const s = http.createServer((q, r) => {
@@ -193,8 +187,6 @@ async function mcpEndpoint(t) {
     t.defer(() => s.close());
     return { heard, url: `http://127.0.0.1:${s.address().port}/mcp` };
 }
-const STDIO = `import { createInterface } from 'node:readline'; const answer = ${answerMcp.toString()};
-createInterface({ input: process.stdin }).on('line', (l) => { const m = JSON.parse(l); if ('id' in m) console.log(JSON.stringify(answer(m))); });`;
 
 test('an MCP server is told with each call, in _meta, and in headers where its entry says so', async (t) => {
     const { heard, url } = await mcpEndpoint(t), dir = t.folder();

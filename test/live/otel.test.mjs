@@ -1,8 +1,11 @@
 // Spans of runs, at a collector: OTLP over HTTP with the GenAI names, traceparent in and out, and a collector that is away or
 // slow is in nobody's way.
+import fs from 'node:fs';
 import http from 'node:http';
+import path from 'node:path';
 import { check, same, settled, test, until } from './lib.mjs';
 import { bank, payments } from './org.mjs';
+import { STDIO } from './toldmcp.mjs';
 import { serveModel, startUpstream } from './upstream.mjs';
 
 // A collector: what it was told, and with which headers. `answer` may do otherwise.
@@ -50,6 +53,18 @@ test('a run, its model requests and its calls are spans of the trace that the cl
     check(place.headers.every((h) => h['x-key'] === 'secret-key' && h['content-type'] === 'application/json' && h.url === '/v1/traces'), JSON.stringify(place.headers));
     check(!JSON.stringify(all).includes('Hanako') && !server.err.includes('secret-key'), 'no words, no keys');
     await until(async () => value((await server.get('/metrics')).text, 'sent') === all.length, 'they are counted');
+});
+
+test('an MCP server is told its span with the call, in _meta', async (t) => {
+    const place = await collector(t), dir = t.folder(), up = await startUpstream(t);
+    fs.writeFileSync(path.join(dir, 'server.mjs'), STDIO);
+    const server = await serveModel(t, up, 'openai', { config: { otel: { endpoint: place.url }, mcpServers: { near: { command: process.execPath, args: [path.join(dir, 'server.mjs')], confirm: 'never' } } } });
+    await until(async () => (await server.get('/v1/tools')).json.tools.some((x) => x.name === 'near__who'), 'the server to list its tool');
+    const s = await server.turn('{{call near__who {}}}');
+    const meta = JSON.parse(s.payload.tool_history[0].output);
+    const span = await until(() => place.spans.find((x) => x.name === 'execute_tool near__who'), 'the span');
+    same(meta.traceparent, `00-${span.traceId}-${span.spanId}-01`);
+    same(meta['parley/identity'].tool, 'near__who');
 });
 
 test('the model is told its span, and whoever does not want to be followed is not', async (t) => {
