@@ -328,7 +328,8 @@ struct net_limits net_short(void)
 {
     struct net_limits l;
     net_limits_default(&l);
-    l.head_ms = secured() ? 300 : 60; /* a handshake takes turns of both sides */
+    /* a handshake takes turns of both sides, on a busy machine, too */
+    l.head_ms = secured() ? 1500 : 60;
     l.body_ms = 120;
     l.idle_ms = 80;
     l.write_ms = 100;
