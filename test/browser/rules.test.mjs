@@ -90,7 +90,7 @@ test('the same effect twice: the card says that it was done before, when, and wh
   ok(shown.includes('Done before') && !shown.includes('Completed') && /What came of it then .*"ok": ?true/.test(shown), shown);
   equal(await violations(tab), [], 'axe');
   equal(await sticksOut(tab), 0, 'width');
-  const list = await t.tab(server, { path: '/inbox', ready: '.inbox-list', context: tab.context });
+  const list = await t.tab(server, { path: '/inbox', ready: '.inbox-none', context: tab.context });
   await list.page.getByRole('button', { name: 'Decided' }).click();
   const row = list.$('[data-decided="duplicate"]');
   await row.waitFor();
