@@ -79,6 +79,13 @@ void why_trace(struct server *s, struct request *q)
         .step = step,
         .done = on_trace,
     };
+    if (k->arena.failed) {
+        arena_done(&k->arena);
+        mem_free(k);
+        conn_error(q->conn, 503, "out_of_memory",
+                   "The server is out of memory; try again in a moment.");
+        return;
+    }
     conn_hold(q->conn, &k->ask.hold);
     hub_trace(k->ask.app->hub, &k->trace);
 }

@@ -262,6 +262,7 @@ void trace_write(struct buf *out, const struct fold *f, struct log_name log, uin
 
 /* --- from the store --------------------------------------------------------------------------- */
 
+/* `k` is gone when done has been called. */
 static void tell(struct trace_ask *k, enum err e, struct str basis)
 {
     struct buf out;
@@ -269,6 +270,7 @@ static void tell(struct trace_ask *k, enum err e, struct str basis)
     if (!e) trace_write(&out, &k->fold, k->log, k->step, basis);
     if (!e) e = out.err;
     fold_done(&k->fold);
+    arena_done(&k->arena);
     k->done(k, e, &out);
     buf_done(&out);
 }
@@ -278,7 +280,6 @@ static void on_basis(struct store_session *x, enum err e)
     struct trace_ask *k = LIST_ITEM(x, struct trace_ask, row);
     struct str        body = e ? STR_NONE : arena_dup(&k->arena, x->body);
     tell(k, e == ERR_NOT_FOUND ? OK : e, body);
-    arena_done(&k->arena);
 }
 
 static enum err fold_all(struct fold *f, const struct store_fact *facts, size_t count)
@@ -300,7 +301,6 @@ static void on_facts(struct store_read *r, enum err e, const struct store_fact *
         tell(k, e, STR_NONE);
         return;
     }
-    arena_init(&k->arena, 0);
     k->row = (struct store_session){
         .op = SESSION_GET,
         .key = arena_printf(&k->arena, BASIS_KEY STR_FMT, STR_ARG(x->basis)),
@@ -313,6 +313,7 @@ void hub_trace(struct hub *h, struct trace_ask *k)
 {
     k->store = h->setup.store;
     fold_init(&k->fold);
+    arena_init(&k->arena, 0);
     k->read = (struct store_read){ .log = k->log, .done = on_facts };
     store_read(k->store, &k->read);
 }
