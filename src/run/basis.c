@@ -1,11 +1,15 @@
 /* basis.c -- see basis.h. */
 #include "run/basis.h"
 
+#include "base/clock.h"
 #include "base/jsonw.h"
 #include "base/sha256.h"
 #include "run/engine.h"
 
 #define FOR_EVER (INT64_MAX / 2) /* as an end that never comes */
+/* A server whose list of tools is another one each time would fill the store with them: those that
+ * were used last stay. */
+#define BASES_MAX 1000
 
 /* Of one page: the digest, and what it was made of. It outlives the hub while a row is under way. */
 struct basis_kept {
@@ -93,9 +97,12 @@ static void keep(struct hub *h, struct basis_kept *k)
 {
     struct str key = arena_printf(&k->arena, BASIS_KEY "%s", k->digest);
     if (!key.ptr) return;
-    k->row = (struct store_session){
-        .op = SESSION_PUT, .key = key, .body = k->text, .ends_ms = FOR_EVER, .done = on_kept
-    };
+    k->row = (struct store_session){ .op = SESSION_PUT,
+                                     .key = key,
+                                     .body = k->text,
+                                     .ends_ms = FOR_EVER + clock_wall_ms(),
+                                     .each = BASES_MAX,
+                                     .done = on_kept };
     k->busy = true;
     store_session(h->setup.store, &k->row);
 }
