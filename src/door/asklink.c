@@ -453,6 +453,9 @@ static void on_decided(struct ask *k, struct command *c, const struct receipt *r
     else if (r->status >= 500)
         say(k->conn, k->app, 503, "Not now", "It could not be saved. Try again in a moment.");
     else if (r->status == 403) say_not_theirs(k->conn, k->app, r->message);
+    else if (r->status == 422)
+        say(k->conn, k->app, 422, "Nothing was decided",
+            "This asks for more than a yes. Answer it in the conversation, or in your inbox.");
     else say_void(k->conn, k->app);
 }
 

@@ -513,13 +513,17 @@ static bool brings_nothing(const nghttp2_frame_hd *f)
     }
 }
 
+static void calm_down(struct conn *c)
+{
+    if (!too_much(c)) return;
+    log_line(LOG_WARN, "net.flood", "peer", log_str(conn_peer(c)), NULL);
+    nghttp2_session_terminate_session(c->h2->session, NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
 static int on_frame_begins(nghttp2_session *session, const nghttp2_frame_hd *f, void *user)
 {
-    struct conn *c = carrier_of(user);
-
-    if (!brings_nothing(f) || !too_much(c)) return 0;
-    log_line(LOG_WARN, "net.flood", "peer", log_str(conn_peer(c)), NULL);
-    nghttp2_session_terminate_session(session, NGHTTP2_ENHANCE_YOUR_CALM);
+    (void)session;
+    if (brings_nothing(f)) calm_down(carrier_of(user));
     return 0;
 }
 
@@ -538,13 +542,21 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *f, void *user
     return 0;
 }
 
+/* Who makes us reset streams (a window beyond all bounds, a body of another length than was said)
+ * costs as much as who resets them: the work that was begun. */
+static bool is_their_fault(uint32_t code)
+{
+    return code != NGHTTP2_NO_ERROR && code != NGHTTP2_CANCEL && code != NGHTTP2_REFUSED_STREAM;
+}
+
 /* All was said before the peer had said all. To tell it at once that it need not go on (RFC 9113
  * 8.1) makes some clients forget the answer: its rest is dropped for a while, as on a socket. */
 static int on_sent(nghttp2_session *session, const nghttp2_frame *f, void *user)
 {
     struct stream *s = stream_of(session, f->hd.stream_id);
 
-    (void)user;
+    if (f->hd.type == NGHTTP2_RST_STREAM && is_their_fault(f->rst_stream.error_code))
+        calm_down(carrier_of(user));
     if ((f->hd.type != NGHTTP2_DATA && f->hd.type != NGHTTP2_HEADERS) ||
         !(f->hd.flags & NGHTTP2_FLAG_END_STREAM) || !s)
         return 0;

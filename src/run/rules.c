@@ -58,13 +58,19 @@ static struct str role_of(const struct jv *level)
     return jv_is(level, JSON_STRING) ? level->str : jv_str_at(level, "role");
 }
 
+/* "owner" is whose conversation it is, not a word that somebody carries. */
+static bool carries(struct str roles, struct str role)
+{
+    return !str_is(role, "owner") && roles_have(roles, role);
+}
+
 bool rules_concern(const struct jv *rules, struct str roles)
 {
     JV_EACH (r, rules) {
         const struct jv *steps = jv_get(r, "escalate");
-        if (roles_have(roles, role_of(jv_get(r, "from")))) return true;
+        if (carries(roles, role_of(jv_get(r, "from")))) return true;
         JV_EACH (l, steps)
-            if (roles_have(roles, role_of(jv_get(l, "to")))) return true;
+            if (carries(roles, role_of(jv_get(l, "to")))) return true;
     }
     return false;
 }
@@ -89,15 +95,28 @@ static bool matches(struct str pattern, struct str name)
     return p == pattern.len;
 }
 
+/* More people, then a role before the owner, then not who asked. */
+static int strictness(const struct jv *rule)
+{
+    const struct jv *from = jv_get(rule, "from");
+    return (int)jv_int_at(from, "count", 1) * 4 + !str_is(role_of(from), "owner") * 2 +
+           jv_true(jv_get(from, "not_requester"));
+}
+
+/* The first that matches. Where arguments leave open whether one does ({"amount":"5000"}), it does
+ * and so may the next; of those the strictest asks, so that nobody is spared by odd arguments. */
 static const struct jv *first_match(const struct jv *rules, struct str tool, const struct jv *args,
                                     struct budget *turn)
 {
+    const struct jv *best = NULL;
     JV_EACH (r, rules) {
         const struct jv *when = jv_get(r, "when");
-        if (matches(jv_str_at(r, "tool"), tool) && (!when || policy_holds(when, args, turn)))
-            return r;
+        if (!matches(jv_str_at(r, "tool"), tool) || (when && !policy_holds(when, args, turn)))
+            continue;
+        if (!best || strictness(r) > strictness(best)) best = r;
+        if (!when || policy_surely(when, args, turn)) break;
     }
-    return NULL;
+    return best;
 }
 
 static const struct jv *rule_of(struct thread *t, const struct call *c)
@@ -317,9 +336,9 @@ static bool has_begun(const struct jv *step, int64_t at_ms)
 bool rules_shows(const struct jv *shown, const struct voter *v, int64_t at_ms)
 {
     const struct jv *steps = jv_get(shown, "escalate");
-    if (roles_have(v->roles, jv_str_at(jv_get(shown, "from"), "role"))) return true;
+    if (carries(v->roles, jv_str_at(jv_get(shown, "from"), "role"))) return true;
     JV_EACH (l, steps)
-        if (has_begun(l, at_ms) && roles_have(v->roles, jv_str_at(jv_get(l, "to"), "role")))
+        if (has_begun(l, at_ms) && carries(v->roles, jv_str_at(jv_get(l, "to"), "role")))
             return true;
     return false;
 }

@@ -73,6 +73,15 @@ static enum word verdict_of(const struct command *c)
     return c->decide.confirmed ? WORD_APPROVED : WORD_DENIED;
 }
 
+/* A yes to other arguments, or worth more, is not the yes that is there. */
+static bool is_other_answer(struct command *c, const struct call *call, const struct fact *verdict)
+{
+    if (c->decide.payload.len && !command_same_value(c, c->decide.payload, verdict->payload))
+        return true;
+    if (c->decide.input && !jv_equal(c->decide.input, call->args)) return true;
+    return c->decide.grant && !verdict->grant.len;
+}
+
 static bool answered_before(struct thread *t, struct command *c, struct call *call,
                             const struct fact *verdict)
 {
@@ -89,8 +98,7 @@ static bool answered_before(struct thread *t, struct command *c, struct call *ca
         return refuse(
             t, c, 409, "superseded",
             "This request was withdrawn: the answer was stopped, or the conversation went on.");
-    if (c->decide.confirmed && c->decide.payload.len &&
-        !command_same_value(c, c->decide.payload, verdict->payload))
+    if (c->decide.confirmed && is_other_answer(c, call, verdict))
         return refuse(t, c, 409, "already_decided",
                       "This was already answered, with other content.");
     if ((was == WORD_APPROVED) != c->decide.confirmed)
@@ -120,10 +128,13 @@ static bool is_misfit(struct thread *t, struct command *c, const struct fact *qu
 {
     struct jv *schema, *given;
     struct buf why;
-    if (!c->decide.confirmed || !c->decide.payload.len || !question->schema.len) return false;
+    if (!c->decide.confirmed || !question->schema.len) return false;
+    /* a bare yes fills in nothing */
+    bool       bare = !c->decide.payload.len || str_is(c->decide.payload, "null");
+    struct str form = bare ? STR("{}") : c->decide.payload;
     buf_init(&why, 2048);
     bool bad = json_parse(&c->arena, question->schema, &schema, NULL) == OK &&
-               json_parse(&c->arena, c->decide.payload, &given, NULL) == OK &&
+               json_parse(&c->arena, form, &given, NULL) == OK &&
                schema_check(schema, given, &t->hub->judge, &why) == ERR_TYPE;
     if (bad) {
         struct str m = arena_printf(&c->arena, "This is not what was asked for: " STR_FMT,

@@ -261,6 +261,35 @@ static bool holds(const struct jv *c, const struct jv *args, struct budget *left
     return true;
 }
 
+/* The pointer is read differently by others, leads nowhere, or to what cannot be compared. */
+static bool in_doubt(const struct jv *c, const struct jv *args, struct budget *left)
+{
+    const struct jv *arg, *value = jv_get(c, "value");
+    enum op          op = op_of(jv_str_at(c, "op"));
+    bool             comparable = false;
+    int              order;
+    if (!find(args, jv_str_at(c, "pointer"), left, &arg)) return true;
+    if (op == OP_EXISTS) return false;
+    if (!arg || !budget_pay(left, 1 + arg->raw.len / 2)) return true;
+    switch (op) {
+    case OP_GT:
+    case OP_GE:
+    case OP_LT:
+    case OP_LE: return !jv_compare(arg, value, &order);
+    case OP_IN:
+        JV_EACH (item, value) comparable |= item->type == arg->type;
+        return !comparable;
+    case OP_CONTAINS:
+        return !jv_is(arg, JSON_ARRAY) && !(jv_is(arg, JSON_STRING) && jv_is(value, JSON_STRING));
+    case OP_EQ:
+    case OP_NE:
+    case OP_PREFIX: return arg->type != value->type;
+    case OP_EXISTS:
+    case OP_COUNT: break;
+    }
+    return true;
+}
+
 static bool any_holds(const struct jv *when, const struct jv *args, struct budget *left)
 {
     if (!jv_is(when, JSON_ARRAY)) return holds(when, args, left);
@@ -291,6 +320,23 @@ bool policy_holds(const struct jv *when, const struct jv *args, struct budget *t
     struct budget left = { BUDGET_CHECK };
     if (!jv_is(args, JSON_OBJECT)) return true;
     bool yes = any_holds(when, args, &left);
+    budget_close(&left, turn);
+    return yes;
+}
+
+static bool surely(const struct jv *c, const struct jv *args, struct budget *left)
+{
+    return holds(c, args, left) && !in_doubt(c, args, left);
+}
+
+bool policy_surely(const struct jv *when, const struct jv *args, struct budget *turn)
+{
+    struct budget left = { BUDGET_CHECK };
+    bool          yes = false;
+    if (!jv_is(args, JSON_OBJECT)) return false;
+    if (!jv_is(when, JSON_ARRAY)) yes = surely(when, args, &left);
+    else
+        JV_EACH (c, when) yes = yes || surely(c, args, &left);
     budget_close(&left, turn);
     return yes;
 }

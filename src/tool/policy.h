@@ -28,6 +28,8 @@ MUST_CHECK bool policy_find(const struct jv *args, struct str pointer, const str
 /* Does a condition (or one of a list, as in `confirm`) hold? In doubt it does. NULL: what is wrong
  * with one. */
 bool            policy_holds(const struct jv *when, const struct jv *args, struct budget *turn);
+/* Does it hold without a doubt? */
+bool            policy_surely(const struct jv *when, const struct jv *args, struct budget *turn);
 const char     *policy_when_fault(const struct jv *when);
 
 /* A call was stopped by a person; `begun`: its request left, or its program ran. Appends a sentence

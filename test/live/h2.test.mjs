@@ -144,6 +144,18 @@ for (const [what, [bytes, code]] of Object.entries(HOSTILE))
         await alive(server);
     });
 
+test('who makes the server take requests back is left as who takes them back', async (t) => {
+    const server = await secured(t), w = await Wire.open(t, server), post = fields([[':method', 'POST'], [':scheme', 'https'], [':authority', `127.0.0.1:${server.port}`], [':path', '/v1/threads'], ['authorization', `Bearer ${server.token}`]]);
+    const begun = (i) => Buffer.concat([frame(TYPE.HEADERS, HEADS, 2 * i + 1, post), frame(TYPE.WINDOW_UPDATE, 0, 2 * i + 1, int32(0x7fffffff))]);
+    for (let n = 0; n < 900 && w.goaway === undefined; n += 50) {
+        w.send(many(50, (i) => begun(n + i)));
+        await until(() => w.goaway !== undefined || w.of(TYPE.RST_STREAM).length >= n + 50, 'that they are taken back');
+    }
+    same(w.goaway, 11, 'told to calm down');
+    await w.ended('its end');
+    await alive(server);
+});
+
 test('bytes that are no HTTP/2 at all end it at once', async (t) => {
     const server = await secured(t);
     for (const preface of ['GET / HTTP/1.1\r\nHost: localhost\r\n\r\n', 'PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n', Buffer.alloc(3000, 255)])

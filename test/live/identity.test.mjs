@@ -329,3 +329,10 @@ test('mistakes are told with their place, and what to do', async (t) => {
         check(r.code === 1 && why.test(r.err), `${JSON.stringify(config)}: ${r.err}`);
     }
 });
+
+test('who carries the word owner as a role is shown nobody else\'s question', async (t) => {
+    const server = await serve(t, { demo: {}, approvals: { rules: [{ tool: '*', from: 'owner' }] } }), pay = call('process_payment', { amount: 50, currency: 'USD', recipient: 'Hanako' });
+    const [id] = (await turn(server, pay, as('ada', { roles: ['user'] }))).payload.awaiting, eve = as('eve', { roles: ['user', 'owner'] });
+    same([(await server.get(`/v1/approvals/${id}`, eve)).status, (await server.get('/v1/approvals', eve)).json.approvals], [404, []]);
+    same((await server.get(`/v1/approvals/${id}`, as('ada', { roles: ['user'] }))).json.status, 'pending');
+});

@@ -1,6 +1,7 @@
 // The approvals of an organisation: effects once, yeses that are worth more than one call, several
 // people who have to say yes, noes that stay. docs/approvals.md is what they hold to.
-import { check, same, test, until } from './lib.mjs';
+import path from 'node:path';
+import { ROOT, check, same, test, until } from './lib.mjs';
 import { toolsOf } from './ai.mjs';
 import { DOORS } from './doors.mjs';
 import { BOT, LINKS, PAY, PEOPLE, RULES, SECRET, approval, approvals, as, auth, bank, decide, desk, grants, key, office, payments, receiver, say, script, still } from './org.mjs';
@@ -721,6 +722,46 @@ test('"1e3", 1000 and 1000.0 are one amount, wherever one is meant', async (t) =
 });
 
 // --- what an outsider found -----------------------------------------------------------------------
+
+test('arguments that leave open which rule applies are asked about by the strictest of those that may', async (t) => {
+    const b = await bank(t), odd = ['{"recipient":"Hanako","amount":"5000"}', '{"recipient":"Hanako","AMOUNT":5000}', '{"recipient":"Hanako","amount":50,"Amount":5000}', '{"recipient":"Hanako"}'];
+    const m = await script(t, [['process_payment', '{"recipient":"Hanako","amount":50}']], 'ok', ...odd.flatMap((args) => [[['process_payment', args]]]));
+    const rules = [{ tool: 'process_*', when: { pointer: '/amount', op: '<=', value: 100 }, from: 'owner' }, { tool: '*', from: { role: 'finance', count: 2 } }];
+    const server = await t.serve({ config: payments(b, { confirm: 'always', input_schema: { type: 'object' }, grant: { for: 600, count: 5 } }, { model: m.model, auth: auth({ ada: ['user'], fay: ['finance'], fin: ['finance'] }), approvals: { rules } }) });
+    const plain = await say(server, 'ada', 'go');
+    same((await approval(server, 'ada', plain.ids[0])).who.from.role, 'owner');
+    same((await decide(server, 'ada', plain.ids[0], true, { grant: { scope: 'me' } })).json.status, 'approved');
+    await still(server, 'ada', plain.thread);
+    for (const args of odd) {
+        const s = await say(server, 'ada', 'go');
+        same([s.ids.length, (await approval(server, 'ada', s.ids[0])).who.from.count], [1, 2], args);
+        same((await decide(server, 'ada', s.ids[0], true)).status, 403, 'not the one who asked');
+    }
+    same(b.books.length, 1);
+});
+
+test('a bare yes does not fill in a form that insists on something', async (t) => {
+    const m = await script(t, [['asking__ask', { amount: 12 }]], 'ok'), args = [path.join(ROOT, 'test/mcp/asking.mjs')];
+    const server = await t.serve({ config: { demo: { tools: false }, actions: {}, model: m.model, auth: auth({ ada: ['user'] }), mcpServers: { asking: { command: process.execPath, args, confirm: 'never' } } } });
+    await until(async () => (await server.get('/v1/tools', as('ada'))).json.tools.some((x) => x.name === 'asking__ask'), 'the server to list its tool');
+    const s = await say(server, 'ada', 'go');
+    for (const more of [{}, { payload: null }, { payload: {} }, { payload: { account: 7, sure: true } }])
+        same((await decide(server, 'ada', s.ids[0], true, more)).json.error?.code, 'malformed_answer', JSON.stringify(more));
+    same((await decide(server, 'ada', s.ids[0], true, { payload: { account: 'main', sure: true } })).status, 200);
+    await still(server, 'ada', s.thread);
+    check(JSON.stringify(m.heard.at(-1).messages.at(-1)).includes('main'), 'what was filled in reaches the tool');
+});
+
+test('a yes to other arguments, or worth more, after a plain yes is told as another answer', async (t) => {
+    const b = await bank(t), server = await t.serve({ config: payments(b, { edit: ['/amount'], grant: { for: 600, count: 5 } }) });
+    const s = await say(server, null, PAY(50)), row = await approval(server, null, s.ids[0]);
+    same((await decide(server, null, s.ids[0], true)).json.status, 'approved');
+    for (const more of [{ input: { ...row.input, amount: 77 } }, { grant: { scope: 'me' } }])
+        same([(await decide(server, null, s.ids[0], true, more)).json.error?.code], ['already_decided'], JSON.stringify(more));
+    same((await decide(server, null, s.ids[0], true, { input: row.input })).json.duplicate, true, 'the same again');
+    await still(server, null, s.thread);
+    same([b.books.map((x) => x.amount), await grants(server, null)], [[50], []]);
+});
 
 test('several calls of one step that a grant allows all run by it, each once', async (t) => {
     const b = await bank(t), pay = (amount, recipient) => ['process_payment', { amount, recipient, currency: 'USD' }];
