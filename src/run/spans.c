@@ -100,26 +100,33 @@ struct writing {
     unsigned          count;
 };
 
-static void put_text(struct jsonw *w, const char *key, struct str v)
+/* {"key":KEY,"value":{ ... }} */
+static void begin_value(struct jsonw *w, const char *key)
 {
-    if (!v.len) return;
     jw_obj(w);
     jw_kstrz(w, "key", key);
     jw_key(w, "value");
     jw_obj(w);
+}
+static void end_value(struct jsonw *w)
+{
+    jw_end_obj(w);
+    jw_end_obj(w);
+}
+
+static void put_text(struct jsonw *w, const char *key, struct str v)
+{
+    if (!v.len) return;
+    begin_value(w, key);
     jw_kstr(w, "stringValue", v);
-    jw_end_obj(w);
-    jw_end_obj(w);
+    end_value(w);
 }
 
 /* A list with one member, where the conventions have a list. */
 static void put_list(struct jsonw *w, const char *key, struct str v)
 {
     if (!v.len) return;
-    jw_obj(w);
-    jw_kstrz(w, "key", key);
-    jw_key(w, "value");
-    jw_obj(w);
+    begin_value(w, key);
     jw_key(w, "arrayValue");
     jw_obj(w);
     jw_key(w, "values");
@@ -129,8 +136,7 @@ static void put_list(struct jsonw *w, const char *key, struct str v)
     jw_end_obj(w);
     jw_end_arr(w);
     jw_end_obj(w);
-    jw_end_obj(w);
-    jw_end_obj(w);
+    end_value(w);
 }
 
 /* 64 bits are text in OTLP's JSON. */
@@ -138,13 +144,9 @@ static void put_int(struct jsonw *w, const char *key, int64_t v)
 {
     char text[24];
     snprintf(text, sizeof text, "%lld", (long long)v);
-    jw_obj(w);
-    jw_kstrz(w, "key", key);
-    jw_key(w, "value");
-    jw_obj(w);
+    begin_value(w, key);
     jw_kstrz(w, "intValue", text);
-    jw_end_obj(w);
-    jw_end_obj(w);
+    end_value(w);
 }
 
 static void put_time(struct jsonw *w, const char *key, int64_t ms)

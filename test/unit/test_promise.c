@@ -248,6 +248,16 @@ TEST(what_an_edited_version_did_is_asked_about_before_it_is_done_again)
     stage_down(&s);
 }
 
+/* The run of a question that was only answered. */
+static struct str first_answer(struct stage *s)
+{
+    CHECK(say(s, "hello").status == 200);
+    UNTIL(s->speaking);
+    stops(s, STOP_END);
+    UNTIL(idle(s));
+    return arena_dup(&s->arena, thread_fold(the_thread(s))->run->id);
+}
+
 /* ann goes on from the first answer, and the model has spoken. */
 static struct said goes_back(struct stage *s, struct str first)
 {
@@ -269,11 +279,7 @@ TEST(what_a_version_did_that_was_left_is_asked_about_before_it_is_done_again)
     struct stage s;
     struct said  x;
     stage_up(&s);
-    CHECK(say(&s, "hello").status == 200);
-    UNTIL(s.speaking);
-    stops(&s, STOP_END);
-    UNTIL(idle(&s));
-    struct str first = arena_dup(&s.arena, thread_fold(the_thread(&s))->run->id);
+    struct str first = first_answer(&s);
     turn_with(&s, "work", "{\"amount\":50}");
     struct command *c = command(CMD_MESSAGE, &x);
     c->message.text = STR("do it, please");
@@ -293,11 +299,7 @@ TEST(a_conversation_is_gone_back_in_only_so_often)
     struct said  x = { .status = 200 };
     unsigned     times = 0;
     stage_up(&s);
-    CHECK(say(&s, "hello").status == 200);
-    UNTIL(s.speaking);
-    stops(&s, STOP_END);
-    UNTIL(idle(&s));
-    struct str first = arena_dup(&s.arena, thread_fold(the_thread(&s))->run->id);
+    struct str first = first_answer(&s);
     turn_with(&s, "work", "{}");
     while (times < 300 && (x = goes_back(&s, first)).status == 200) times++;
     CHECK(times == 200 && x.status == 422 && strcmp(x.code, "too_many_versions") == 0);
