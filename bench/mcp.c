@@ -1,6 +1,6 @@
 /* mcp.c -- the cheapest MCP server there can be, over stdin and stdout: one tool, `echo`, that
- * answers at once. What is measured with it is the client's side. It reads only what it needs of a
- * line: method and id. */
+ * answers at once and says that it may be called again. What is measured with it is the client's
+ * side. It reads only what it needs of a line: method and id. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,8 @@ static const char *answer_to(const char *line)
                "{\"name\":\"echo\",\"version\":\"1\"}}";
     if (strstr(line, "\"method\":\"tools/list\""))
         return "{\"tools\":[{\"name\":\"echo\",\"description\":\"Says it "
-               "again.\",\"inputSchema\":{\"type\":\"object\"}}]}";
+               "again.\",\"inputSchema\":{\"type\":\"object\"},\"annotations\":{"
+               "\"idempotentHint\":true}}]}";
     if (strstr(line, "\"method\":\"tools/call\""))
         return "{\"content\":[{\"type\":\"text\",\"text\":\"heard\"}]}";
     return NULL;

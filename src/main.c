@@ -48,7 +48,7 @@ static const char HELP[] =
     "                             those kept elsewhere (0: all is as it was recorded, 1: it is "
     "not, "
     "3: it could\n"
-    "                             not be read)\n"
+    "                             not be read, 4: something could not be looked at)\n"
     "  parley audit export [THREAD] [--config FILE] [--store URL]\n"
     "                             the record as JSON Lines, for other programs to verify\n"
     "  parley audit show THREAD [--config FILE] [--store URL]\n"
@@ -88,7 +88,9 @@ static const char HELP[] =
     "\n"
     "Without a configuration file parley.json in the working directory is used when it is\n"
     "there, else defaults: the built-in demo model, a SQLite file parley.db, the demo tools.\n"
-    "docs/configuration.md explains every key.\n";
+    "docs/configuration.md explains every key. Where an address has a password, say where it "
+    "stands:\n"
+    "--store env:NAME or --store file:PATH, because others can see a command line.\n";
 
 struct command_line {
     const char *name;

@@ -1,7 +1,8 @@
 // verify.mjs -- is this export what parley recorded? Shares no code with parley: docs/audit.md has
 // the format. `node verify.mjs EXPORT.jsonl AUDIT.PUB KEPT.jws`: KEPT holds one or more checkpoints
 // that somebody else kept. Exit status 0: it is; 1: it is not, and why; 2: usage; 3: one of the files
-// is not what it should be, so nothing can be said. "call" lines are told from the facts and are not
+// is not what it should be, so nothing can be said; 4: nothing was found wrong, and words are gone of
+// which nobody signed that parley took them out. "call" lines are told from the facts and are not
 // compared: read the facts where it matters.
 import crypto from 'node:crypto';
 import fs from 'node:fs';
@@ -12,6 +13,7 @@ const [exportFile, keyFile, keptFile, ...more] = process.argv.slice(2);
 if (!keptFile || more.length) leave(2, 'usage: node verify.mjs EXPORT.jsonl AUDIT.PUB KEPT.jws');
 
 const problems = [], notes = new Set(), logs = new Map(), heads = [], lines = [];
+let signs = Infinity, doubts = 0;                           // the first checkpoint after which removals are signed
 const problem = (text) => problems.push(text);
 const sha256 = (...parts) => parts.reduce((h, p) => h.update(p), crypto.createHash('sha256')).digest();
 const int = (n) => { const b = Buffer.alloc(8); b.writeBigInt64BE(BigInt(n)); return b; };
@@ -26,18 +28,48 @@ const publicKey = attempt(keyFile, 'public key', (pem) => crypto.createPublicKey
 const kept = attempt(keptFile, 'list of checkpoints', (all) => filled(all.split('\n').map((l) => l.trim()).filter(Boolean)).filter(payload));
 const record = attempt(exportFile, 'export of parley', (all) => filled(all.trimEnd().split('\n')).map((l) => JSON.parse(l)));
 if (record.some((o) => !o?.type)) leave(3, `${exportFile} is no export of parley`);
+process.on('uncaughtException', (e) => leave(3, `${exportFile} is no export of parley: ${e.message}`));
 
-function checkpoint(line) {                                 // JWS, RFC 7515: header.payload.signature
+function isSigned(line) {                                   // JWS, RFC 7515: header.payload.signature
     const [head, body, signature] = line.split('.');
-    if (!crypto.verify(null, `${head}.${body}`, publicKey, Buffer.from(signature ?? '', 'base64url')))
-        problem('a checkpoint is not what was signed');
+    return crypto.verify(null, `${head}.${body}`, publicKey, Buffer.from(signature ?? '', 'base64url'));
+}
+function checkpoint(line) {
     const c = payload(line);
-    heads.push(...c.heads.map((h) => [...h, c.number]));
+    if (!isSigned(line) || c.type !== 'parley-checkpoint') problem('a checkpoint is not what was signed');
+    heads.push(...(c.heads ?? []).map((h) => [...h, c.number]));
+    if (c.removals === 'signed') signs = Math.min(signs, c.number);
     return c;
 }
 function tie(log, d, seq) {                                 // each link: the one before, and the fact
     log.head = sha256(log.head, d);
     log.links.set(seq, log.head.toString('hex'));
+}
+// Words that went by their age: the chain holds the digest of what was appended, and later facts "trimmed" lead from there
+// to what is there now; the server signed them. Questions and decisions lose none.
+const LOSE = ['message', 'action', 'step', 'summary', 'finished', 'result', 'late', 'proposed', 'brought', 'forked', 'response', 'ended'];
+function lost(log, o) {
+    if (!LOSE.includes(o.kind)) problem(`${log.thread}: fact ${o.seq} lost words, and may not`);
+    log.lost.set(o.seq, { was: o.digest, left: o.digest, now: digest(log, o).toString('hex') });
+}
+function trimmed(log, o) {
+    const { jws, note: kinds, data } = JSON.parse(o.body), said = jws && isSigned(jws) ? payload(jws) : {};
+    const claim = { type: 'parley-trim', log: log.log, at: new Date(o.at_ms).toISOString(), kinds, data: sha256(JSON.stringify(data)).toString('hex') };
+    if (said.type === claim.type && said.log !== log.log) return;                              // of the log that this is a copy of
+    const forged = jws && JSON.stringify(said) !== JSON.stringify(claim);
+    for (const [seq, left, was] of data) {
+        const l = log.lost.get(seq);
+        if (l) Object.assign(l, { left, said: true, torn: l.torn || (was ?? (jws ? '' : l.left)) !== l.left, forged: l.forged || forged, by: jws ? l.by : o.seq });
+        else if (jws && !forged && log.links.has(seq)) problem(`${log.thread}: words of fact ${seq} that went are there again`);
+    }
+}
+const early = (log, seq) => signs === Infinity || heads.some(([id, at, , number]) => id === log.log && number <= signs && at >= seq);
+function check(log, seq, l) {
+    if (l.forged) problem(`${log.thread}: what is said of the words that fact ${seq} lost is not what was signed`);
+    else if (!l.said || l.torn || l.now !== l.left) problem(`${log.thread}: fact ${seq} is neither what was appended nor what was left of that`);
+    else if (l.by && !early(log, l.by)) problem(`${log.thread}: fact ${seq} lost words, and nobody signed that`);
+    else if (!l.by) notes.add('facts lost words by their age, as the server signed');
+    else if (++doubts) notes.add(`${log.thread}: facts lost words, and nobody signed that: whether parley took them out cannot be known`);
 }
 function stub(o) {                                          // all that is left: digests, and the last fact
     const log = { ...o, last: o.head, at: o.seq, head: Buffer.alloc(32), links: new Map() };
@@ -49,6 +81,22 @@ function stub(o) {                                          // all that is left:
     if (o.kind !== 'erased' || o.thread !== o.log || (made ?? o.created_ms) !== o.created_ms) problem(`${o.thread}: its stub was changed`);
     if (made === undefined) notes.add(`${o.thread}: nothing says when this erased conversation was made`);
 }
+function checkStub(log) {                                   // signed without its last member, the signature
+    const [, words, jws] = /^(.*),"jws":"([\w.-]+)"\}$/s.exec(log.body) ?? [], said = jws && isSigned(jws) ? payload(jws) : {};
+    const claim = { type: 'parley-removal', log: log.log, at: new Date(log.removed_ms).toISOString(), body: sha256(`${words}}`).toString('hex'), unsigned: said.unsigned };
+    if (jws ? JSON.stringify(said) !== JSON.stringify(claim) : !early(log, log.seq)) problem(`${log.thread}: its stub is not what was signed`);
+    if (said.unsigned && !early(log, said.unsigned)) problem(`${log.thread}: nobody had signed its stub`);
+}
+function fact(o, log) {
+    if (o.seq !== ++log.at) problem(`${log.thread}: facts are missing before ${o.seq}`);
+    if (o.seq === 1 && o.at_ms !== log.created_ms) problem(`${log.thread}: it was made at another time`);
+    if (o.digest) lost(log, o);
+    if (o.kind === 'forked') for (const [seq, { was, now }] of log.lost) log.lost.set(seq, { was, left: was, now });
+    if (o.kind === 'trimmed') trimmed(log, o);
+    if (o.link || log.links.size) tie(log, o.digest ? Buffer.from(o.digest, 'hex') : digest(log, o), o.seq);
+    else notes.add(`${log.thread}: its first facts are older than the chain and were not compared`);
+    if (log.links.get(o.seq) !== (o.link ?? undefined)) problem(`${log.thread}: fact ${o.seq} was changed`);
+}
 for (const o of record) {
     if (o.type === 'checkpoint') {
         const c = checkpoint(o.line), before = lines.at(-1);
@@ -57,15 +105,9 @@ for (const o of record) {
         lines.push(o.line);
     } else if (o.type === 'log') {
         if (o.log !== name(o)) problem(`${o.log} has another name`);
-        logs.set(o.log, { ...o, last: o.head, at: 0, head: Buffer.alloc(32), links: new Map() });
-    } else if (o.type === 'fact') {
-        const log = logs.get(o.log);
-        if (o.seq !== ++log.at) problem(`${log.thread}: facts are missing before ${o.seq}`);
-        if (o.seq === 1 && o.at_ms !== log.created_ms) problem(`${log.thread}: it was made at another time`);
-        if (o.link || log.links.size) tie(log, digest(log, o), o.seq);
-        else notes.add(`${log.thread}: its first facts are older than the chain and were not compared`);
-        if (log.links.get(o.seq) !== (o.link ?? undefined)) problem(`${log.thread}: fact ${o.seq} was changed`);
-    } else if (o.type === 'stub') stub(o);
+        logs.set(o.log, { ...o, last: o.head, at: 0, head: Buffer.alloc(32), links: new Map(), lost: new Map() });
+    } else if (o.type === 'fact') fact(o, logs.get(o.log));
+    else if (o.type === 'stub') stub(o);
     else if (o.type === 'end' && o.logs + o.stubs !== logs.size) problem('conversations are missing');
 }
 if (record.at(-1).type !== 'end') problem('the export was cut off: its last line is not "end"');
@@ -75,9 +117,13 @@ for (const line of kept) {
 }
 for (const l of logs.values())
     if (l.at !== l.seq || (l.links.get(l.seq) ?? null) !== l.last) problem(`${l.thread}: its end is missing or was changed`);
+for (const log of logs.values()) {
+    for (const [seq, l] of log.lost ?? []) check(log, seq, l);
+    if (log.type === 'stub') checkStub(log);
+}
 for (const [log, seq, head, number] of heads)
     if (logs.get(log)?.links.get(seq) !== head) problem(`${logs.get(log)?.thread ?? log}: checkpoint ${number} noted another fact ${seq}`);
 for (const p of new Set(problems)) console.log(p);
 for (const n of notes) console.log(`note: ${n}`);
 console.log(`${logs.size} conversations, ${lines.length} checkpoints: ${problems.length ? 'not ' : ''}as they were recorded`);
-process.exit(problems.length ? 1 : 0);
+process.exit(problems.length ? 1 : doubts ? 4 : 0);

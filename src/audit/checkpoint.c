@@ -78,7 +78,7 @@ static void write_head(struct jsonw *w, const struct store_row *h)
 }
 
 void checkpoint_write(struct buf *out, uint64_t number, int64_t at_ms, struct str last,
-                      const struct store_row *heads, size_t count)
+                      const struct store_row *heads, size_t count, bool all)
 {
     struct jsonw w;
     uint8_t      hash[SHA256_LEN];
@@ -94,6 +94,7 @@ void checkpoint_write(struct buf *out, uint64_t number, int64_t at_ms, struct st
     jw_kstrz(&w, "at", at);
     jw_key(&w, "previous");
     jw_strz(&w, last.ptr ? hex : NULL);
+    if (all) jw_kstrz(&w, "removals", "signed");
     jw_key(&w, "heads");
     jw_arr(&w);
     for (size_t i = 0; i < count; i++) write_head(&w, &heads[i]);
@@ -123,7 +124,7 @@ static enum err make(struct checkpoints *c, const struct store_row *rows, size_t
     memcpy(heads, rows, count * sizeof *heads); /* their texts are not needed any more */
     buf_init(&payload, 0);
     buf_init(&line, 0);
-    checkpoint_write(&payload, c->number + 1, now, c->last, rows, count);
+    checkpoint_write(&payload, c->number + 1, now, c->last, rows, count, !c->more);
     enum err e = payload.err ? payload.err : sign_line(c->setup.keys, buf_view(&payload), &line);
     c->line = e ? STR_NONE : arena_dup(&c->arena, buf_view(&line));
     buf_done(&payload);

@@ -5,12 +5,16 @@
  * before it:
  *
  *   {"type":"parley-checkpoint","number":7,"at":"2026-11-17T10:00:00.000Z",
- *    "previous":"<SHA-256 of the line before, hex; null in the first>",
+ *    "previous":"<SHA-256 of the line before, hex; null in the first>","removals":"signed",
  *    "heads":[["<log>",41,"<head, hex>"], ...]}
  *
  * A log that did not change is in an earlier line; since each holds the hash of the one before, the
  * newest alone, kept elsewhere, speaks for all. Logs are named by a hash (chain_name), because what
  * is kept elsewhere cannot be erased and must not name people.
+ *
+ * "removals" is there when the heads of all logs were noted by then: what goes from now on, words or
+ * whole conversations, goes by something that is signed (run/vouch.h), so what is not, and what no line
+ * up to the first of these has noted, is nobody's of ours.
  *
  * The order is that of facts: a line is committed before anybody is told. It goes to a file, to a
  * webhook, or to both, and is told again until they have taken it (so they may get one twice, after
@@ -41,8 +45,9 @@ struct checkpoints *checkpoints_start(const struct checkpoint_setup *s); /* NULL
 /* After the store was closed. `done` on the loop, later; NULL for `c` calls it at once. */
 void                checkpoints_stop(struct checkpoints *c, void (*done)(void *ctx), void *ctx);
 
-/* The payload of a line; shared with whoever reads it. `last`: STR_NONE before the first. */
+/* The payload of a line; shared with whoever reads it. `last`: STR_NONE before the first. `all`: no
+ * head is left to be noted. */
 void checkpoint_write(struct buf *out, uint64_t number, int64_t at_ms, struct str last,
-                      const struct store_row *heads, size_t count);
+                      const struct store_row *heads, size_t count, bool all);
 
 #endif

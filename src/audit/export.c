@@ -109,6 +109,10 @@ static bool on_fact(struct store_walk *walk, const struct walk_log *l, const str
     jw_kstr(&w, "body", f->body);
     jw_key(&w, "link");
     put_hash(&w, m.link);
+    if (m.digest.ptr) {
+        jw_key(&w, "digest");
+        put_hash(&w, m.digest);
+    }
     return end(k, &w);
 }
 

@@ -1,5 +1,5 @@
 /* export.h -- the record of a store as JSON Lines, such that a stranger's program can verify it
- * (examples/audit-verify, eighty lines) and people can read it.
+ * (examples/audit-verify, 130 lines) and people can read it.
  *
  *   {"type":"checkpoint","number":1,"line":"<JWS>"}
  *   {"type":"log","log","owner","thread","created_ms","seq","head"}

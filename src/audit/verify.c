@@ -6,6 +6,8 @@
 
 #include "base/json.h"
 #include "base/map.h"
+#include "run/trim.h"
+#include "run/vouch.h"
 
 struct point { /* a head that a checkpoint has noted */
     uint64_t      seq, number;
@@ -17,6 +19,16 @@ struct noted { /* all of one log, in the order in which they were noted */
     struct point *first, *last;
     struct point *next; /* not reached yet */
     bool          seen;
+};
+
+struct loss { /* a fact that lost words */
+    uint64_t    seq;
+    uint8_t     was[CHAIN_LEN];  /* what was appended */
+    uint8_t     now[CHAIN_LEN];  /* what stands there */
+    uint8_t     left[CHAIN_LEN]; /* what was left of it, as far as facts said so */
+    bool        said;
+    uint64_t    unsigned_by; /* the last fact that said so and is not signed; 0: all are */
+    const char *wrong;       /* with what was said; NULL: nothing */
 };
 
 struct line { /* a checkpoint of the store */
@@ -36,6 +48,11 @@ struct work {
     struct chain_check chain;
     struct noted      *noted; /* of the log that is told */
     uint64_t           seq;
+    struct loss       *losses; /* of that log, in their order */
+    size_t             loss_count, loss_cap;
+    char               name[CHAIN_NAME + 1]; /* of that log */
+    uint64_t           linked;               /* its first fact in the chain; 0: none yet */
+    uint64_t           signs;  /* the first checkpoint after which removals are signed; 0: none */
     bool               broken; /* its first problem was told: the rest follows from it */
     bool               failed; /* out of memory */
 };
@@ -171,6 +188,7 @@ static bool on_checkpoint(struct store_walk *w, uint64_t number, struct str text
 
     k->v->checkpoints++;
     sha256_of(text, l.hash);
+    if (!k->signs && str_is(jv_str_at(root, "removals"), "signed")) k->signs = says;
     if (root && (says != number || number != k->last + 1))
         found(k, "checkpoint %llu of the store stands in the place of %llu",
               (unsigned long long)says, (unsigned long long)k->last + 1);
@@ -256,8 +274,10 @@ static void begin(struct work *k, struct str name)
     k->chain = (struct chain_check){ 0 };
     k->noted = map_get(&k->logs, name);
     if (k->noted) k->noted->seen = true;
+    snprintf(k->name, sizeof k->name, STR_FMT, STR_ARG(name));
     k->broken = false;
-    k->seq = 0;
+    k->seq = k->linked = 0;
+    k->loss_count = 0;
 }
 
 static void end(struct work *k, struct log_name log, uint64_t seq)
@@ -284,6 +304,158 @@ static bool on_log(struct store_walk *w, const struct walk_log *l)
     return !k->failed;
 }
 
+/* --- words that went ---------------------------------------------------------------- */
+
+#define NEITHER "it is neither what was appended nor what was left of that"
+
+/* Its link speaks for what was appended. What is there now must be named by a later fact, and may be
+ * no decision: otherwise this would be a way to rewrite one. */
+static void note_loss(struct work *k, struct log_name log, const struct store_fact *f,
+                      struct str digest)
+{
+    if (!trim_may(f->kind)) broken(k, log, "words are gone where none may go", f->seq);
+    if (k->loss_count == k->loss_cap) {
+        size_t       cap = k->loss_cap ? 2 * k->loss_cap : 64;
+        struct loss *more = mem_realloc(k->losses, cap * sizeof *more);
+        if (!more) {
+            k->failed = true;
+            return;
+        }
+        k->losses = more;
+        k->loss_cap = cap;
+    }
+    struct loss *x = &k->losses[k->loss_count++];
+    *x = (struct loss){ .seq = f->seq };
+    if (digest.len == CHAIN_LEN) memcpy(x->was, digest.ptr, CHAIN_LEN);
+    memcpy(x->left, x->was, CHAIN_LEN);
+    chain_digest(log, f, x->now);
+}
+
+static struct loss *loss_at(const struct work *k, uint64_t seq)
+{
+    size_t lo = 0, hi = k->loss_count;
+
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (k->losses[mid].seq < seq) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo < k->loss_count && k->losses[lo].seq == seq ? &k->losses[lo] : NULL;
+}
+
+/* What was said so far was copied from another log, and is about that one. */
+static void forget_said(struct work *k)
+{
+    for (size_t i = 0; i < k->loss_count; i++) {
+        struct loss *x = &k->losses[i];
+        memcpy(x->left, x->was, CHAIN_LEN);
+        x->said = false;
+        x->unsigned_by = 0;
+        x->wrong = NULL;
+    }
+}
+
+enum trim_is { TRIM_SIGNED, TRIM_UNSIGNED, TRIM_ELSEWHERE, TRIM_FORGED };
+
+/* Whether this is what the server signed. A line for another log came with a copy of its facts. */
+static enum trim_is judge_trim(struct work *k, const struct store_fact *f, const struct jv *root,
+                               const char **wrong)
+{
+    const struct jv *data = jv_get(root, "data");
+    struct str       jws = jv_str_at(root, "jws"), payload = STR_NONE;
+    struct jv       *said = NULL;
+    struct buf       claim;
+
+    if (!k->v->keys->count || !jws.ptr || !data) return TRIM_UNSIGNED;
+    enum err e = sign_check(k->v->keys, jws, &k->scratch, &payload);
+    buf_init(&claim, 0);
+    vouch_trim_claim(&claim, k->name, f->at_ms, jv_str_at(root, "note"), data->raw);
+    bool same = !claim.err && str_eq(payload, buf_view(&claim));
+    if (claim.err || e == ERR_NOMEM) k->failed = true;
+    buf_done(&claim);
+    if (!e && same) return TRIM_SIGNED;
+    if (!e && json_parse(&k->scratch, payload, &said, NULL)) said = NULL;
+    if (str_is(jv_str_at(said, "type"), "parley-trim") && !str_is(jv_str_at(said, "log"), k->name))
+        return TRIM_ELSEWHERE;
+    *wrong = e == ERR_NOT_FOUND ? "that words of it went was signed by another key than those given"
+                                : "what is said of the words it lost is not what was signed";
+    return TRIM_FORGED;
+}
+
+/* It goes on where what was said before ended. What earlier versions wrote does not say from where;
+ * of several the last one counts. */
+static void take_trim(struct loss *x, const struct jv *v, bool is_signed, uint64_t by)
+{
+    uint8_t left[CHAIN_LEN], was[CHAIN_LEN];
+    bool    from = jv_at(v, 2) != NULL;
+
+    if (!from_hex(jv_str(jv_at(v, 1)), left, CHAIN_LEN) || (is_signed && !from) ||
+        (from &&
+         (!from_hex(jv_str(jv_at(v, 2)), was, CHAIN_LEN) || memcmp(was, x->left, CHAIN_LEN) != 0)))
+        x->wrong = NEITHER;
+    else memcpy(x->left, left, CHAIN_LEN);
+    x->said = true;
+    if (!is_signed) x->unsigned_by = by;
+}
+
+static void read_trimmed(struct work *k, struct log_name log, const struct store_fact *f)
+{
+    struct jv  *root = NULL;
+    int64_t     seq = 0;
+    const char *wrong = NULL;
+    enum err    e = json_parse(&k->scratch, f->body, &root, NULL);
+
+    if (e == ERR_NOMEM) k->failed = true;
+    if (e) root = NULL;
+    enum trim_is is = judge_trim(k, f, root, &wrong);
+    JV_EACH (v, jv_get(root, "data")) {
+        if (is == TRIM_ELSEWHERE || !jv_int(jv_at(v, 0), &seq)) continue;
+        struct loss *x = loss_at(k, (uint64_t)seq);
+        if (x && is == TRIM_FORGED) x->wrong = wrong;
+        else if (x) take_trim(x, v, is == TRIM_SIGNED, f->seq);
+        else if (is == TRIM_SIGNED && k->linked && (uint64_t)seq >= k->linked)
+            broken(k, log, "words that went are there again", (uint64_t)seq);
+    }
+    arena_reset(&k->scratch);
+}
+
+/* Was this fact there before removals were signed? */
+static bool is_early(const struct work *k, uint64_t seq)
+{
+    if (!k->signs) return true;
+    for (const struct point *p = k->noted ? k->noted->first : NULL; p; p = p->next)
+        if (p->number <= k->signs && p->seq >= seq) return true;
+    return false;
+}
+
+static void check_losses(struct work *k, struct log_name log)
+{
+    uint64_t doubts = 0, first = 0;
+
+    for (size_t i = 0; i < k->loss_count; i++) {
+        const struct loss *x = &k->losses[i];
+        if (x->wrong || !x->said || memcmp(x->left, x->now, CHAIN_LEN) != 0)
+            broken(k, log, x->wrong ? x->wrong : NEITHER, x->seq);
+        else if (x->unsigned_by && k->v->keys->count && !is_early(k, x->unsigned_by))
+            broken(k, log, "it lost words, and nobody signed that", x->seq);
+        if (!x->unsigned_by) continue;
+        if (!doubts++) first = x->seq;
+    }
+    k->v->trimmed += k->loss_count;
+    k->v->unvouched += doubts;
+    if (doubts && k->v->doubt && k->v->keys->count && !k->broken)
+        k->v->doubt(
+            k->v->ctx,
+            arena_printf(&k->scratch,
+                         "conversation " STR_FMT " of " STR_FMT
+                         ": %llu facts lost words, from fact %llu on, and nobody signed that",
+                         STR_ARG(log.thread), STR_ARG(log.owner), (unsigned long long)doubts,
+                         (unsigned long long)first));
+    arena_reset(&k->scratch);
+}
+
+/* --- their facts -------------------------------------------------------------------- */
+
 static bool on_fact(struct store_walk *w, const struct walk_log *l, const struct store_fact *f,
                     struct chain_mark m)
 {
@@ -294,10 +466,14 @@ static bool on_fact(struct store_walk *w, const struct walk_log *l, const struct
     k->seq = f->seq;
     if (!chain_follows(&k->chain, l->log, f, m))
         broken(k, l->log, "it is not what was appended", f->seq);
+    if (m.link.ptr && !k->linked) k->linked = f->seq;
+    if (m.digest.ptr) note_loss(k, l->log, f, m.digest);
+    if (str_is(f->kind, fact_name(FACT_FORKED))) forget_said(k);
+    if (str_is(f->kind, fact_name(FACT_TRIMMED))) read_trimmed(k, l->log, f);
     if (f->seq == 1 && f->at_ms != l->created_ms)
         broken(k, l->log, "it was made at another time", f->seq);
     if (k->chain.begun) compare(k, l->log, f->seq, k->chain.head);
-    return true;
+    return !k->failed;
 }
 
 static bool on_log_end(struct store_walk *w, const struct walk_log *l)
@@ -308,6 +484,7 @@ static bool on_log_end(struct store_walk *w, const struct walk_log *l)
     else if (!chain_ends(&k->chain, l->head)) broken(k, l->log, "its head is another", k->seq);
     if (l->noted && !is_noted(k->noted, l->noted))
         broken(k, l->log, "no checkpoint noted what the store says is noted", l->noted);
+    check_losses(k, l->log);
     k->v->before += k->chain.before;
     end(k, l->log, k->seq);
     return true;
@@ -337,6 +514,41 @@ static bool is_named(struct work *k, const struct walk_stub *s)
     return good;
 }
 
+/* Is this what the server signed of it? NULL: it is; else what is wrong. */
+static const char *judge_claim(struct work *k, const struct walk_stub *s, struct str bare,
+                               struct str jws)
+{
+    struct str payload = STR_NONE;
+    struct jv *said = NULL;
+    struct buf claim;
+    enum err   e = sign_check(k->v->keys, jws, &k->scratch, &payload);
+
+    if (e == ERR_NOT_FOUND) return "its stub was signed by another key than those given";
+    if (e == ERR_NOMEM || (!e && json_parse(&k->scratch, payload, &said, NULL) == ERR_NOMEM))
+        k->failed = true;
+    int64_t from = jv_int_at(said, "unsigned", 0);
+    buf_init(&claim, 0);
+    vouch_stub_claim(&claim, k->name, s->removed_ms, bare, (uint64_t)from);
+    bool same = !e && !claim.err && str_eq(payload, buf_view(&claim));
+    buf_done(&claim);
+    if (!same) return "its stub is not what was signed";
+    return from && !is_early(k, (uint64_t)from) ? "nobody had signed its stub" : NULL;
+}
+
+/* What is left must be what the server left: its digests would follow from any other as well. */
+static void check_signed(struct work *k, const struct walk_stub *s)
+{
+    struct str  bare, jws;
+    const char *wrong = NULL;
+
+    if (!k->v->keys->count) return;
+    if (vouch_open(&k->scratch, s->body, &bare, &jws)) k->failed = true;
+    else if (jws.ptr) wrong = judge_claim(k, s, bare, jws);
+    else if (!is_early(k, s->seq)) wrong = "nobody signed its stub";
+    if (wrong) broken(k, s->log, wrong, s->seq);
+    arena_reset(&k->scratch);
+}
+
 static bool on_stub(struct store_walk *w, const struct walk_stub *s)
 {
     struct work      *k = WORK(w);
@@ -364,6 +576,7 @@ static bool on_stub(struct store_walk *w, const struct walk_stub *s)
     if (!is_named(k, s)) broken(k, s->log, "its stub is another's, or of another time", s->seq);
     if (s->noted && !is_noted(k->noted, s->seq))
         broken(k, s->log, "no checkpoint noted what the store says is noted", s->seq);
+    check_signed(k, s);
     end(k, s->log, s->seq);
     return !k->failed;
 }
@@ -406,6 +619,7 @@ enum err verify_store(struct verify *v, struct str url, struct arena *a, struct 
     }
     map_done(&k.logs);
     mem_free(k.lines);
+    mem_free(k.losses);
     arena_done(&k.scratch);
     return e;
 }

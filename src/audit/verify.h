@@ -1,6 +1,13 @@
 /* verify.h -- is the store what was recorded? Every fact against its link, every head against every
  * checkpoint, and all that against checkpoints that were kept elsewhere.
  *
+ * A fact that lost words (run/trim.h) is compared by the digest of what it was; and from that on each
+ * trim must begin where the one before it ended, and the last end at what is there now. Whoever can
+ * write the store could write such facts as well, so only those are believed that the server signed.
+ * One that nobody signed is told as such (`doubt`), because versions before signed none, and so does a
+ * server without a key; it is a problem when a checkpoint says that they were signed by then. So are
+ * the stubs of removed conversations: each is signed, or from before that.
+ *
  * What is found:
  *   - a fact, a stub or a checkpoint that is not what was written (one bit is enough);
  *   - when a conversation was made, whose it was, how it is called;
@@ -25,10 +32,14 @@ struct verify {
     struct str              kept; /* lines of checkpoints from elsewhere; STR_NONE: none */
     /* A sentence per thing found wrong; it may quote names: not safe for a terminal. */
     void (*found)(void *ctx, struct str sentence);
+    /* Likewise of a conversation of which it cannot be told who took words out; may be NULL. */
+    void (*doubt)(void *ctx, struct str sentence);
     void (*far)(void *ctx, uint64_t done, uint64_t all); /* conversations; may be NULL */
     void    *ctx;
     /* out */
     uint64_t logs, facts, before, stubs, checkpoints, kept_count, heads, problems;
+    /* facts that lost words; those of them for which no signature (that was looked at) vouches */
+    uint64_t trimmed, unvouched;
     uint64_t undated; /* erased by an earlier version: when they were made is not covered */
 };
 

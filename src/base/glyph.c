@@ -1,4 +1,4 @@
-/* glyph.c -- hidden characters, and names that some reader takes for one.
+/* glyph.c -- hidden characters, digits, and names that some reader takes for one.
  *
  * A name is compared through fold(), character by character: what it gives 0 for is passed
  * over. Who asks wants to know whether to be careful, so a pair too many is
@@ -112,6 +112,48 @@ void glyph_show(struct buf *out, struct str s, enum glyph_way way)
         else buf_add(out, s.ptr, n);
     }
     if (way == GLYPH_QUOTED) buf_chr(out, '"');
+}
+
+/* --- digits --------------------------------------------------------------------- */
+
+int glyph_digit(uint32_t cp)
+{
+    /* in the order of their numbers; each counts up from `value` */
+    static const struct {
+        uint32_t from;
+        uint8_t  value, count;
+    } runs[] = { { 0xb2, 2, 2 },     { 0xb9, 1, 1 },     { 0x660, 0, 10 },   { 0x6f0, 0, 10 },
+                 { 0x7c0, 0, 10 },   { 0x966, 0, 10 },   { 0x9e6, 0, 10 },   { 0xa66, 0, 10 },
+                 { 0xae6, 0, 10 },   { 0xb66, 0, 10 },   { 0xbe6, 0, 10 },   { 0xc66, 0, 10 },
+                 { 0xce6, 0, 10 },   { 0xd66, 0, 10 },   { 0xde6, 0, 10 },   { 0xe50, 0, 10 },
+                 { 0xed0, 0, 10 },   { 0xf20, 0, 10 },   { 0x1040, 0, 10 },  { 0x1090, 0, 10 },
+                 { 0x1369, 1, 9 },   { 0x17e0, 0, 10 },  { 0x1810, 0, 10 },  { 0x1946, 0, 10 },
+                 { 0x19d0, 0, 10 },  { 0x19da, 1, 1 },   { 0x1a80, 0, 10 },  { 0x1a90, 0, 10 },
+                 { 0x1b50, 0, 10 },  { 0x1bb0, 0, 10 },  { 0x1c40, 0, 10 },  { 0x1c50, 0, 10 },
+                 { 0x2070, 0, 1 },   { 0x2074, 4, 6 },   { 0x2080, 0, 10 },  { 0x2460, 1, 9 },
+                 { 0x2474, 1, 9 },   { 0x2488, 1, 9 },   { 0x24ea, 0, 1 },   { 0x24f5, 1, 9 },
+                 { 0x24ff, 0, 1 },   { 0x2776, 1, 9 },   { 0x2780, 1, 9 },   { 0x278a, 1, 9 },
+                 { 0xa620, 0, 10 },  { 0xa8d0, 0, 10 },  { 0xa900, 0, 10 },  { 0xa9d0, 0, 10 },
+                 { 0xa9f0, 0, 10 },  { 0xaa50, 0, 10 },  { 0xabf0, 0, 10 },  { 0xff10, 0, 10 },
+                 { 0x104a0, 0, 10 }, { 0x10a40, 1, 4 },  { 0x10d30, 0, 10 }, { 0x10e60, 1, 9 },
+                 { 0x11052, 1, 9 },  { 0x11066, 0, 10 }, { 0x110f0, 0, 10 }, { 0x11136, 0, 10 },
+                 { 0x111d0, 0, 10 }, { 0x112f0, 0, 10 }, { 0x11450, 0, 10 }, { 0x114d0, 0, 10 },
+                 { 0x11650, 0, 10 }, { 0x116c0, 0, 10 }, { 0x11730, 0, 10 }, { 0x118e0, 0, 10 },
+                 { 0x11950, 0, 10 }, { 0x11c50, 0, 10 }, { 0x11d50, 0, 10 }, { 0x11da0, 0, 10 },
+                 { 0x11f50, 0, 10 }, { 0x16a60, 0, 10 }, { 0x16ac0, 0, 10 }, { 0x16b50, 0, 10 },
+                 { 0x1ccf0, 0, 10 }, { 0x1d7ce, 0, 10 }, { 0x1d7d8, 0, 10 }, { 0x1d7e2, 0, 10 },
+                 { 0x1d7ec, 0, 10 }, { 0x1d7f6, 0, 10 }, { 0x1e140, 0, 10 }, { 0x1e2f0, 0, 10 },
+                 { 0x1e4d0, 0, 10 }, { 0x1e950, 0, 10 }, { 0x1f100, 0, 1 },  { 0x1f101, 0, 10 },
+                 { 0x1fbf0, 0, 10 } };
+    size_t low = 0, high = sizeof runs / sizeof *runs;
+    if (cp < 0x80) return cp >= '0' && cp <= '9' ? (int)cp - '0' : -1;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if (cp < runs[mid].from) high = mid;
+        else if (cp >= runs[mid].from + runs[mid].count) low = mid + 1;
+        else return (int)(runs[mid].value + (cp - runs[mid].from));
+    }
+    return -1;
 }
 
 /* --- folding -------------------------------------------------------------------- */

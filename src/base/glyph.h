@@ -16,6 +16,8 @@
 bool glyph_hidden(uint32_t cp);
 /* A mark that is drawn onto the character before it. */
 bool glyph_mark(uint32_t cp);
+/* 0 to 9: a digit of any script, wide, raised, lowered, circled or mathematical; -1: it is none. */
+int  glyph_digit(uint32_t cp);
 /* Appends `s` so that all of it is seen: what is hidden as \u{061C}, and a mark with nothing to
  * stand on or a third one on the same character, too. LINE: on one line, line breaks and tabs as
  * blanks. QUOTED: in quotation marks; those inside and \ with a \ before them, \n, \r, \t. TEXT: for

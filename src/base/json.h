@@ -128,7 +128,8 @@ bool              jv_true(const struct jv *v); /* JSON true, nothing else */
 /* The members sorted bytewise by key: an array of obj->count pointers for mem_free(). NULL: no
  * memory. */
 const struct jv **jv_sorted(const struct jv *obj);
-/* Same value? Numbers by value (1.0 == 1), objects without regard to order. */
+/* Same value? Numbers by value (1.0 == 1), objects without regard to order, texts byte by byte: for
+ * "the same arguments as before" there is jsame.h. */
 bool              jv_equal(const struct jv *a, const struct jv *b);
 /* the same for values that are jv_equal; keyed per process */
 uint64_t          jv_hash(const struct jv *v);

@@ -66,6 +66,13 @@ static void on_found(void *ctx, struct str sentence)
     putchar('\n');
 }
 
+static void on_doubt(void *ctx, struct str sentence)
+{
+    cli_far_end();
+    fputs("note: ", stdout);
+    on_found(ctx, sentence);
+}
+
 /* The keys of the file that was named, else the server's own. */
 static bool read_keys(struct inspection *k, struct sign_keys *keys)
 {
@@ -93,6 +100,7 @@ static unsigned tell_unchecked(const struct verify *v, const struct sign_keys *k
     unsigned n = 0;
 
     n += note(!v->logs && !v->stubs, "there is no conversation in the store: nothing was compared");
+    n += v->unvouched > 0; /* told above */
     n += note(any && !keys->count,
               "no key was given, so no signature was looked at (--public, or \"audit.key\")");
     n += note(!any && keys->count, "there is no checkpoint, so no signature was looked at");
@@ -111,6 +119,16 @@ static int tell(const struct verify *v, const struct sign_keys *keys)
         printf("note: before the chain began: %llu facts, not covered by it; their checksums were "
                "compared, and nothing ties them to those after them\n",
                (unsigned long long)v->before);
+    if (v->trimmed > v->unvouched)
+        printf("note: %llu facts lost words by their age (\"retention\"), as the server signed\n",
+               (unsigned long long)(v->trimmed - v->unvouched));
+    if (v->unvouched)
+        printf("note: %llu facts lost words, and %s: whether parley took them out by their age or "
+               "somebody who can write the store did, and what stood there, cannot be known\n",
+               (unsigned long long)v->unvouched,
+               keys->count ? "no signature says so (an earlier version signed none, nor does a "
+                             "server without \"audit.key\")"
+                           : "no key was given to look at signatures (--public, or \"audit.key\")");
     if (v->undated)
         printf("note: %llu erased conversations do not say when they were made (an earlier version "
                "of parley erased them); what the store says of that is not covered\n",
@@ -134,9 +152,11 @@ static bool holds_any(const struct inspection *k, bool any)
 static int verify(struct inspection *k)
 {
     struct sign_keys keys = { 0 };
-    struct verify    v = { .keys = &keys, .found = on_found, .far = cli_far, .ctx = k };
-    struct str       why;
-    int              status = UNREAD;
+    struct verify    v = {
+           .keys = &keys, .found = on_found, .doubt = on_doubt, .far = cli_far, .ctx = k
+    };
+    struct str why;
+    int        status = UNREAD;
 
     if ((k->line.checkpoint && !read_file(k, k->line.checkpoint, &v.kept)) || !read_keys(k, &keys))
         goto out;

@@ -1,10 +1,8 @@
 /* move.c -- `parley move --from URL --to URL`: every conversation into another store.
  *
- * An address may be env:NAME, because one with a password does not belong into a command line,
- * which others can see.
+ * An address may be env:NAME or file:PATH, because one with a password does not belong into a command
+ * line, which others can see.
  */
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -34,30 +32,27 @@ static void show(void *ctx, const char *what, uint64_t done, uint64_t all)
     t->told_ms = clock_mono_ms();
 }
 
-/* STR_NONE: said why. */
-static struct str address(const char *option, const char *word)
+/* False: said why. */
+static bool address(struct config *c, const char *option, const char *word, struct str *out)
 {
-    const char *value = word;
+    struct config_error problems;
 
     if (!word)
         fprintf(stderr,
                 "parley: move needs --from and --to, as in parley move --from sqlite:parley.db "
                 "--to env:PARLEY_STORE.\n");
-    else if (strncmp(word, "env:", 4) == 0) {
-        value = getenv(word + 4);
-        if (!value || !*value) {
-            fprintf(stderr, "parley: %s says %s, and there is no such variable.\n", option, word);
-            value = NULL;
-        }
-    }
-    return value ? str_c(value) : STR_NONE;
+    else if (config_address(c, option, word, out, &problems)) config_error_print(&problems, stderr);
+    else return true;
+    return false;
 }
 
 static void tell_end(const struct store_moved *did)
 {
     printf("%llu conversations of " STR_FMT " are in " STR_FMT "%s:\n",
            (unsigned long long)did->lists[0].rows, STR_ARG(did->from), STR_ARG(did->to),
-           did->resumed ? ", after a move that was cut off" : "");
+           did->before    ? ", as an earlier move left them"
+           : did->resumed ? ", after a move that was cut off"
+                          : "");
     for (int i = 0; i < STORE_LISTS; i++)
         printf("  %-17s %10llu\n", did->lists[i].name, (unsigned long long)did->lists[i].rows);
     printf("  both read again and compared: digest %s\n", did->digest);
@@ -68,27 +63,35 @@ static void tell_end(const struct store_moved *did)
            "waits here, too.\n");
 }
 
-int cli_move(int argc, char **argv)
+static int run(struct store_move *move)
 {
-    struct cli_line    line;
     struct arena       arena;
     struct store_moved did;
     struct telling     telling = { 0 };
     struct str         why = STR_NONE;
 
-    if (!cli_read(argc, argv, "ftna", 0, &line)) return 2;
-    struct store_move move = { .from = address("--from", line.from),
-                               .anew = line.anew,
-                               .anyway = line.anyway,
-                               .far = show,
-                               .ctx = &telling };
-    if (move.from.ptr) move.to = address("--to", line.to);
-    if (!move.from.ptr || !move.to.ptr) return 2;
     arena_init(&arena, 0);
-    enum err e = store_move(&move, &arena, &did, &why);
+    move->far = show;
+    move->ctx = &telling;
+    enum err e = store_move(move, &arena, &did, &why);
     if (telling.shown) fprintf(stderr, "\r%60s\r", "");
     if (e) fprintf(stderr, "parley: nothing was moved: " STR_FMT ".\n", STR_ARG(why));
     else tell_end(&did);
     arena_done(&arena);
     return e ? 1 : 0;
+}
+
+int cli_move(int argc, char **argv)
+{
+    static struct config from, to;
+    struct cli_line      line;
+    int                  status = 2;
+
+    if (!cli_read(argc, argv, "ftna", 0, &line)) return 2;
+    struct store_move move = { .anew = line.anew, .anyway = line.anyway };
+    if (address(&from, "--from", line.from, &move.from) && address(&to, "--to", line.to, &move.to))
+        status = run(&move);
+    config_done(&from);
+    config_done(&to);
+    return status;
 }

@@ -189,7 +189,6 @@ static void set_app(struct reload *r, const struct config *c)
     a->embed = strs_of(&c->embed);
     a->proxies = strs_of(&c->proxies);
     a->approvers_only = c->approvers;
-    a->context = (enum context)c->context;
     if (words.ptr) a->local.words = words;
     a->quota->limits = c->each;
     server_limits(a->server, &c->limits);
@@ -209,8 +208,10 @@ static void set_hub(struct reload *r, const struct config *c)
     s.idle_bytes_max = c->threads_bytes;
     s.rules = c->rules;
     s.approvers = c->approvers;
+    s.context = (enum context)c->context;
     s.deny_limit = c->deny_limit;
     hub_change(r->hub, &s);
+    hub_lapse(r->hub);
 }
 
 static void set_prompts(struct reload *r, const struct config *c)
@@ -233,6 +234,7 @@ static void set_keys(struct reload *r, const struct config *c)
             log_line(LOG_ERROR, "reload.people", "why", "out of memory", NULL);
     r->first->auth.keys = c->auth.keys;
     r->first->auth.key_count = c->auth.key_count;
+    hub_gained(r->hub, STR(""));
 }
 
 static void take_effect(struct reload *r, struct kept_config *k, const struct changes *c)

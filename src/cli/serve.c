@@ -41,7 +41,12 @@
 #define STOP_MS   4800
 #define END_MS    4900 /* whatever hangs by then, the process is gone */
 #define FILES_MIN 64   /* open files without which there is no start */
-#define TELL_MS   300  /* streams get this long to take their last words */
+/* Long answers and lists under way, all people's together: door/turnstile.h. The store reads one after
+ * another anyway. */
+#define READS_AT_ONCE    4
+#define SEARCHES_AT_ONCE 2
+#define LISTS_AT_ONCE    16
+#define TELL_MS          300 /* streams get this long to take their last words */
 
 struct serve {
     struct config       config;
@@ -133,6 +138,16 @@ static bool make_people(struct serve *s)
     return true;
 }
 
+/* Waited for, too: what somebody lost while another process looked must not count again. */
+static int read_people(struct serve *s)
+{
+    enum err e = only_keys(&s->config.auth) ? OK : people_keep(s->people, &s->loop, s->store);
+
+    if (!e) return 0;
+    if (e == ERR_NOMEM) return fail("cannot start", STR("out of memory"));
+    return fail("cannot read from the store who has which roles", str_c(err_name(e)));
+}
+
 /* Before the hub: it is told of every run that ends. */
 static bool make_otel(struct serve *s)
 {
@@ -147,6 +162,22 @@ static bool make_otel(struct serve *s)
                                              .headers = all,
                                              .header_count = c->header_count });
     return s->otel != NULL;
+}
+
+static enum err sign_claim(void *ctx, struct str payload, struct buf *out)
+{
+    return sign_line(ctx, payload, out);
+}
+
+static enum err check_claim(void *ctx, struct str jws, struct arena *a, struct str *payload)
+{
+    return sign_check(ctx, jws, a, payload);
+}
+
+static struct vouch make_vouch(struct serve *s)
+{
+    return s->keys.count ? (struct vouch){ sign_claim, check_claim, &s->keys }
+                         : (struct vouch){ 0 };
 }
 
 static bool make_hub(struct serve *s)
@@ -166,6 +197,7 @@ static bool make_hub(struct serve *s)
                                           .hold = c->hold,
                                           .titles = c->model_titles,
                                           .tool_text_max = c->tool_output_max,
+                                          .basis_ms = c->retain_prompt_days * 86400000LL,
                                           .keep_turns = c->context_keep,
                                           .runs_max = c->runs_max,
                                           .threads_max = c->threads_in_memory,
@@ -174,15 +206,18 @@ static bool make_hub(struct serve *s)
                                           .quota = &s->quota,
                                           .rules = c->rules,
                                           .approvers = c->approvers,
+                                          .context = (enum context)c->context,
                                           .deny_limit = c->deny_limit,
                                           .people = s->people,
                                           .otel = s->otel,
+                                          .vouch = make_vouch(s),
                                           .tidings = s->tidings,
                                           .budgets = c->budgets,
                                           .budget_count = c->budget_count,
                                           .currency = c->currency,
                                           .token = config_needs_token(c) });
     s->links.hub = s->hub;
+    if (s->hub) people_on_gain(s->people, hub_gained, s->hub);
     return s->hub != NULL;
 }
 
@@ -202,6 +237,7 @@ static bool make_notify(struct serve *s)
     if (!c->notify_count) return true;
     s->notify = notify_new(&(struct notify_setup){ .loop = &s->loop,
                                                    .store = s->store,
+                                                   .hub = s->hub,
                                                    .pool = &s->assembly.pool,
                                                    .tidings = s->tidings,
                                                    .targets = all,
@@ -248,6 +284,7 @@ static enum err make_look(struct serve *s)
     struct buf                json;
 
     *l = (struct page_look){ .name = from->name, .logo = from->logo, .logo_type = from->logo_type };
+    l->languages = (struct strs){ from->languages.list, from->languages.count };
     snprintf(l->colour, sizeof l->colour, "#%06x", from->has_accent ? from->accent : 0x1f5effu);
     buf_init(&json, 0);
     jsonw_init(&w, &json);
@@ -312,7 +349,6 @@ static enum err make_server(struct serve *s, struct str *why)
                            .quota = &s->quota,
                            .links = s->clustered ? &s->links : NULL,
                            .approvers_only = c->approvers,
-                           .context = (enum context)c->context,
                            .share = (enum share_with)c->share,
                            .host = own_host(s),
                            .node_host = node_host(s),
@@ -328,6 +364,9 @@ static enum err make_server(struct serve *s, struct str *why)
                                        { c->chat_headers.list, c->chat_headers.count } },
                            .links_key = c->links_key,
                            .proxies = { c->proxies.list, c->proxies.count } };
+    turnstile_init(&s->app.reads, &s->loop, READS_AT_ONCE);
+    turnstile_init(&s->app.searches, &s->loop, SEARCHES_AT_ONCE);
+    turnstile_init(&s->app.lists, &s->loop, LISTS_AT_ONCE);
     struct server_setup setup = { .loop = &s->loop,
                                   .limits = c->limits,
                                   .routes = app_routes,
@@ -368,7 +407,12 @@ static bool start_sweep(struct serve *s)
     const int64_t      day = 86400 * 1000;
     struct sweep_rules r = { s->config.retain_plain_days * day, s->config.retain_asked_days * day };
 
-    if (!r.plain_ms && !r.asked_ms) return true;
+    bool any = r.plain_ms || r.asked_ms;
+    for (int i = 0; i < STORE_TRIM_KINDS; i++) {
+        r.kind_ms[i] = s->config.retain_kind_days[i] * day;
+        any |= r.kind_ms[i] > 0;
+    }
+    if (!any) return true;
     return (s->sweep = sweep_start(s->hub, r)) != NULL;
 }
 
@@ -538,6 +582,9 @@ static uint64_t close_ms(const struct serve *s)
 /* Runs while nothing else does any more: what is closed here needs the loop to turn. */
 static void take_apart(struct serve *s)
 {
+    turnstile_done(&s->app.reads);
+    turnstile_done(&s->app.searches);
+    turnstile_done(&s->app.lists);
     if (s->server) server_free(s->server);
     web_undress(&s->app.look);
     s->vault.store = NULL;
@@ -625,11 +672,12 @@ static int start(struct serve *s)
     s->assembly.vault = &s->vault.vault;
     if (!assembly_tools(&s->assembly, &s->problems)) return fail_noted(s);
     quota_init(&s->quota, &s->config.each);
+    if (!assembly_audit(&s->config, &s->keys, &s->problems)) return fail_noted(s);
     if (!make_otel(s) || !make_hub(s)) return fail("cannot start", STR("out of memory"));
     if (!assembly_auth(&s->config, &s->loop, &s->arena, &s->auth, &s->problems))
         return fail_noted(s);
-    if (!assembly_audit(&s->config, &s->keys, &s->problems)) return fail_noted(s);
     read_counts(s);
+    if (read_people(s)) return 1;
     if (!start_checkpoints(s) || !start_sweep(s)) return fail("cannot start", STR("out of memory"));
     if (make_server(s, &why)) return fail("cannot listen", why);
     return 0;
@@ -648,6 +696,8 @@ static int run(struct serve *s)
     s->reload.app = &s->app;
     s->reload.people = s->people;
     hub_recover(s->hub);
+    hub_gained(s->hub, STR(""));
+    hub_lapse(s->hub);
     announce(s);
     loop_run(&s->loop);
     take_apart(s);

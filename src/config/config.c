@@ -384,7 +384,7 @@ static void read_store(struct config_build *b)
     const struct jv *v = jv_get(b->root, "store");
     bool             literal;
 
-    if (b->flags->store) b->c->store = arena_dup(&b->c->arena, str_c(b->flags->store));
+    if (b->flags->store) (void)cfg_secret_word(b, b->flags->store, "--store", &b->c->store);
     else if (v) (void)cfg_secret(b, v, "\"store\"", &b->c->store, &literal);
     struct str scheme = is_database(b->c->store) ? STR("") : store_scheme(b->c->store);
     if (b->flags->store) v = NULL;
@@ -581,6 +581,16 @@ enum err config_load_flags(struct config *c, const struct config_flags *f, struc
 enum err config_load(struct config *c, const char *path, struct config_error *e)
 {
     return config_load_flags(c, &(struct config_flags){ .path = path }, e);
+}
+
+enum err config_address(struct config *c, const char *option, const char *word, struct str *out,
+                        struct config_error *e)
+{
+    struct config_build b = { .c = c, .e = e, .flags = &NO_FLAGS };
+
+    start(c, e, "parley");
+    if (cfg_secret_word(&b, word, option, out)) return OK;
+    return finish(&b, c->arena.failed ? ERR_NOMEM : ERR_SYNTAX);
 }
 
 void config_done(struct config *c)

@@ -319,7 +319,8 @@ struct config {
     struct config_audit audit;
     struct config_otel  otel;
     /* days since the last change; 0: for ever. asked: where somebody was asked for a decision */
-    unsigned            retain_plain_days, retain_asked_days;
+    unsigned            retain_plain_days, retain_asked_days, retain_prompt_days;
+    unsigned            retain_kind_days[STORE_TRIM_KINDS]; /* by trim.h's bits */
 
     struct config_strs    warnings; /* sentences; for serve to log and check to print */
     struct config_secret *secrets;  /* private: what config_done wipes */
@@ -327,7 +328,8 @@ struct config {
     struct config_path   *secret_files;
 };
 
-/* The command line's part: what is not NULL wins over the file. */
+/* The command line's part: what is not NULL wins over the file. A store is given as in the file:
+ * itself, or where it stands ("env:NAME", "file:PATH"), because others can see a command line. */
 struct config_flags {
     const char *path, *listen, *store;
 };
@@ -342,6 +344,10 @@ MUST_CHECK enum err config_load_flags(struct config *c, const struct config_flag
  * fuzzing. */
 MUST_CHECK enum err config_load_text(struct config *c, struct str text, const char *name,
                                      const struct config_flags *f, struct config_error *e);
+/* An address of a store that stands in an option, as --store does, for a command that has no
+ * configuration. `c` is for config_done alone; on an error it is empty. */
+MUST_CHECK enum err config_address(struct config *c, const char *option, const char *word,
+                                   struct str *out, struct config_error *e);
 void                config_done(struct config *c);
 
 /* What this configuration means, in plain words; no secret is printed. */

@@ -6,7 +6,6 @@
 #include "config/config_private.h"
 #include "run/effect.h"
 #include "run/grant.h"
-#include "run/rules.h"
 
 static bool is_pointer(struct str s)
 {
@@ -45,37 +44,6 @@ void cfg_check_terms(struct config_build *b, const struct jv *tool, bool client)
                 "tool \"" STR_FMT "\" has \"effect_scope\" or \"effect_days\" but no "
                 "\"effect\"",
                 STR_ARG(tool->key));
-}
-
-/* Somebody must be able to say yes: else it would be found out when it is too late. */
-static unsigned bearers(const struct auth_setup *a, struct str role)
-{
-    unsigned n = 0;
-
-    for (size_t i = 0; i < a->key_count; i++) {
-        bool seen = false;
-        for (size_t k = 0; k < i; k++)
-            seen |= str_eq(a->keys[k].principal, a->keys[i].principal) &&
-                    roles_have(a->keys[k].words, role);
-        n += !seen && roles_have(a->keys[i].words, role);
-    }
-    return n;
-}
-
-static void check_bearers(struct config_build *b, const struct jv *level)
-{
-    struct str role = jv_is(level, JSON_STRING) ? level->str : jv_str_at(level, "role");
-    int64_t    want = jv_int_at(level, "count", 1);
-
-    if (!role.len || str_is(role, "owner")) return;
-    if (!config_has_auth(b->c))
-        cfg_bad(b, level, "the role \"" STR_FMT "\" needs \"auth\": without it nobody has a role",
-                STR_ARG(str_cut(role, 60)));
-    else if (!b->c->auth.jwt && bearers(&b->c->auth, role) < want)
-        cfg_bad(b, level,
-                "%lld people with the role \"" STR_FMT
-                "\" are needed, and \"auth\".\"keys\" has %u: nothing could ever be approved",
-                (long long)want, STR_ARG(str_cut(role, 60)), bearers(&b->c->auth, role));
 }
 
 #define LINKS_KEY_MIN 32 /* characters: whoever guesses it decides as anybody */
@@ -141,18 +109,11 @@ static void read_all_notify(struct config_build *b)
 
 void cfg_read_approvals(struct config_build *b)
 {
-    const struct jv *rules = jv_get(jv_get(b->root, "approvals"), "rules"), *at;
+    const struct jv *rules = jv_get(jv_get(b->root, "approvals"), "rules");
 
     read_links(b);
     read_all_notify(b);
     if (!jv_is(rules, JSON_ARRAY)) return;
-    JV_EACH (r, rules) {
-        const struct jv *steps = jv_get(r, "escalate");
-        const char      *why = rules_fault(r, &at);
-        if (why) cfg_bad(b, at, "%s", why);
-        if (why) continue;
-        check_bearers(b, jv_get(r, "from"));
-        JV_EACH (l, steps) check_bearers(b, jv_get(l, "to"));
-    }
+    cfg_check_rules(b, rules);
     if (rules->count) b->c->rules = rules;
 }

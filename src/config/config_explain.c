@@ -4,9 +4,9 @@
  */
 #include "base/utf8.h"
 #include "config/config_private.h"
+#include "run/trim.h"
 
-/* Text of the file on a terminal: control characters become '?', long text is cut. */
-static void put(FILE *out, struct str s, size_t max)
+void cfg_put(FILE *out, struct str s, size_t max)
 {
     struct str rest = str_cut(s, utf8_cut(s, s.len < max ? s.len : max));
     uint32_t   cp;
@@ -30,12 +30,12 @@ static void put_model(FILE *out, const struct config_model *m)
         fputs("the demo model (scripted, no key, no network)", out);
         return;
     }
-    put(out, m->model, 100);
+    cfg_put(out, m->model, 100);
     fputs(" of ", out);
-    put(out, m->provider, 20);
+    cfg_put(out, m->provider, 20);
     if (m->base_url.ptr) {
         fputs(" at ", out);
-        put(out, m->base_url, 200);
+        cfg_put(out, m->base_url, 200);
     }
     if (!m->api_key.ptr) fputs(" (no key)", out);
 }
@@ -47,7 +47,7 @@ void config_explain_model(const struct config *c, FILE *out)
         put_model(out, c->model.list[i]);
     }
     fputs(", because ", out);
-    put(out, c->model_why, 300);
+    cfg_put(out, c->model_why, 300);
     fputc('\n', out);
 }
 
@@ -63,11 +63,11 @@ static void explain_listen(const struct config *c, FILE *out)
         fprintf(out, ", %zu bearer key%s", c->auth.key_count, c->auth.key_count == 1 ? "" : "s");
     if (c->auth.jwt) {
         fputs(", tokens of ", out);
-        put(out, c->auth.issuer, 100);
+        cfg_put(out, c->auth.issuer, 100);
     }
     if (c->auth.oidc.issuer.ptr) {
         fputs(", browsers sign in at ", out);
-        put(out, c->auth.oidc.issuer, 100);
+        cfg_put(out, c->auth.oidc.issuer, 100);
     }
     fputs(config_has_auth(c) ? "\n" : ", no sign-in\n", out);
     if (!config_needs_token(c)) return;
@@ -96,7 +96,7 @@ static void put_list(FILE *out, const char *label, const struct config_strs *s)
 {
     for (size_t i = 0; i < s->count; i++) {
         line(out, i ? "" : label);
-        put(out, s->list[i], 100);
+        cfg_put(out, s->list[i], 100);
         fputc('\n', out);
     }
 }
@@ -112,7 +112,7 @@ static void put_policy(FILE *out, const struct jv *confirm, const char *otherwis
     else if (str_is(word, "never")) fputs("nobody is asked", out);
     else {
         fputs("a person is asked when ", out);
-        put(out, jv_get(confirm, "when") ? jv_get(confirm, "when")->raw : confirm->raw, 120);
+        cfg_put(out, jv_get(confirm, "when") ? jv_get(confirm, "when")->raw : confirm->raw, 120);
     }
 }
 
@@ -123,7 +123,7 @@ static void explain_tool(const struct config_tool *t, FILE *out)
     };
 
     line(out, "tool");
-    put(out, t->name, 128);
+    cfg_put(out, t->name, 128);
     fprintf(out, " (%s): ", WHERE[t->runner]);
     put_policy(out, t->confirm, t->runner == RUNNER_CLIENT ? "never" : "always");
     if (t->risk.ptr) fprintf(out, ", risk " STR_FMT, STR_ARG(t->risk));
@@ -137,9 +137,9 @@ static void explain_server(const struct config_mcp *m, FILE *out)
     bool             per_tool = jv_is(confirm, JSON_OBJECT) && !jv_get(confirm, "when");
 
     line(out, "mcp");
-    put(out, m->name, 64);
+    cfg_put(out, m->name, 64);
     fputs(": ", out);
-    put(out, jv_str_at(m->def, m->http ? "url" : "command"), 120);
+    cfg_put(out, jv_str_at(m->def, m->http ? "url" : "command"), 120);
     fputs(", ", out);
     if (per_tool) {
         const struct jv *others = jv_get(confirm, "*");
@@ -163,7 +163,7 @@ static void explain_tools(const struct config *c, FILE *out)
     fputs(c->demo_tools ? "the demo tools are offered; payments are written to "
                         : "the demo tools are not offered",
           out);
-    if (c->demo_tools) put(out, c->demo_ledger, 200);
+    if (c->demo_tools) cfg_put(out, c->demo_ledger, 200);
     fputc('\n', out);
 }
 
@@ -172,13 +172,13 @@ static void explain_tools(const struct config *c, FILE *out)
 static void explain_page(const struct config_page *p, FILE *out)
 {
     line(out, "page");
-    put(out, p->name, 64);
+    cfg_put(out, p->name, 64);
     fputs(": ", out);
     if (p->all_tools) fputs("every tool", out);
     else if (p->tool_count == 0) fputs("no tools", out);
     for (size_t i = 0; i < p->tool_count; i++) {
         fputs(i ? ", " : "tools ", out);
-        put(out, p->tools[i], 128);
+        cfg_put(out, p->tools[i], 128);
     }
     for (size_t i = 0; i < p->models.count; i++) {
         fputs(i ? ", then " : "; ", out);
@@ -186,7 +186,7 @@ static void explain_page(const struct config_page *p, FILE *out)
     }
     for (size_t i = 0; i < p->payload_count; i++) {
         fputs(i ? ", " : "; payloads ", out);
-        put(out, p->payloads[i].type, 64);
+        cfg_put(out, p->payloads[i].type, 64);
     }
     fputc('\n', out);
 }
@@ -197,14 +197,14 @@ static void explain_look(const struct config *c, FILE *out)
 
     line(out, "look");
     fputs("the page is called ", out);
-    put(out, look->name, 100);
+    cfg_put(out, look->name, 100);
     if (look->logo_type) fprintf(out, ", with its logo (%s)", look->logo_type);
     if (look->has_accent)
         fprintf(out, ", in #%06x (#%06x on dark)", look->accent, look->accent_dark);
     fputs(", and speaks ", out);
     for (size_t i = 0; i < look->languages.count; i++) {
         if (i) fputs(", ", out);
-        put(out, look->languages.list[i], 10);
+        cfg_put(out, look->languages.list[i], 10);
     }
     fputc('\n', out);
 }
@@ -217,16 +217,30 @@ static void explain_limit(void *ctx, const char *path, double now, double otherw
     fprintf(out, "%s is %.15g (usually %.15g)\n", path, now, otherwise);
 }
 
+static void explain_kinds(FILE *out, const struct config *c)
+{
+    for (int i = 0; i < STORE_TRIM_KINDS; i++) {
+        if (!c->retain_kind_days[i]) continue;
+        line(out, "retention");
+        fprintf(out, "%s %u days, in conversations that stay\n", trim_names[i],
+                c->retain_kind_days[i]);
+    }
+    if (c->retain_prompt_days) {
+        line(out, "retention");
+        fprintf(out, "prompts %u days after their last use\n", c->retain_prompt_days);
+    }
+}
+
 void config_explain(const struct config *c, FILE *out)
 {
     line(out, "file");
-    put(out, c->path.ptr ? c->path : STR("none: everything is at its default"), 300);
+    cfg_put(out, c->path.ptr ? c->path : STR("none: everything is at its default"), 300);
     fputc('\n', out);
     explain_listen(c, out);
     line(out, "model");
     config_explain_model(c, out);
     line(out, "store");
-    put(out, c->store_shown, 300);
+    cfg_put(out, c->store_shown, 300);
     fputc('\n', out);
     explain_tools(c, out);
     explain_look(c, out);
@@ -242,12 +256,13 @@ void config_explain(const struct config *c, FILE *out)
         fprintf(out, "; questions wait %u seconds\n", c->expires_s);
     else if (c->expires_s) fprintf(out, "; questions wait %g hours\n", c->expires_s / 3600.0);
     else fputs("; questions wait for ever\n", out);
+    cfg_explain_rules(c, out);
     if (c->audit.key.len) {
         line(out, "audit");
         fprintf(out, "a signed checkpoint every %g seconds, to ", c->audit.every_ms / 1000.0);
-        put(out, c->audit.file.len ? c->audit.file : c->audit.webhook, 300);
+        cfg_put(out, c->audit.file.len ? c->audit.file : c->audit.webhook, 300);
         if (c->audit.file.len && c->audit.webhook.len) fputs(" and ", out);
-        if (c->audit.file.len && c->audit.webhook.len) put(out, c->audit.webhook, 300);
+        if (c->audit.file.len && c->audit.webhook.len) cfg_put(out, c->audit.webhook, 300);
         fputc('\n', out);
     }
     if (c->retain_plain_days || c->retain_asked_days) {
@@ -255,6 +270,7 @@ void config_explain(const struct config *c, FILE *out)
         fprintf(out, "conversations %u days, with decisions %u days (0: for ever)\n",
                 c->retain_plain_days, c->retain_asked_days);
     }
+    explain_kinds(out, c);
     put_list(out, "origins", &c->origins);
     put_list(out, "hosts", &c->hosts);
     put_list(out, "cors", &c->cors);
@@ -264,7 +280,7 @@ void config_explain(const struct config *c, FILE *out)
     cfg_changed(c, explain_limit, out);
     for (size_t i = 0; i < c->warnings.count; i++) {
         line(out, "warning");
-        put(out, c->warnings.list[i], 400);
+        cfg_put(out, c->warnings.list[i], 400);
         fputc('\n', out);
     }
 }

@@ -78,6 +78,8 @@ void cfg_remember(struct config_build *b, struct str secret);
  * (noted). `literal`: it stands in the file itself. */
 bool cfg_secret(struct config_build *b, const struct jv *v, const char *what, struct str *out,
                 bool *literal);
+/* Likewise of a word of the command line. */
+bool cfg_secret_word(struct config_build *b, const char *word, const char *what, struct str *out);
 /* The same inside a kept subtree: every text member of `map` is replaced in place. */
 void cfg_secret_members(struct config_build *b, struct jv *map, const char *what);
 /* A header's name and value can be sent; "Bearer env:NAME" is understood. */
@@ -119,6 +121,10 @@ void    cfg_read_actions(struct config_build *b);
 void    cfg_check_edits(struct config_build *b, const struct jv *edits);
 void    cfg_check_terms(struct config_build *b, const struct jv *tool, bool client);
 void    cfg_read_approvals(struct config_build *b);
+void    cfg_check_rules(struct config_build *b, const struct jv *rules);
+void    cfg_explain_rules(const struct config *c, FILE *out);
+/* Text of the file on a terminal: control characters become '?', long text is cut. */
+void    cfg_put(FILE *out, struct str s, size_t max);
 void    cfg_read_auth(struct config_build *b);
 void    cfg_read_origins(struct config_build *b);
 void    cfg_read_openai(struct config_build *b);

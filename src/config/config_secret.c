@@ -112,6 +112,15 @@ bool cfg_secret(struct config_build *b, const struct jv *v, const char *what, st
     return jv_is(v, JSON_STRING) && fetch(b, v, what, v->str, out, literal);
 }
 
+bool cfg_secret_word(struct config_build *b, const char *word, const char *what, struct str *out)
+{
+    bool literal;
+
+    if (!fetch(b, NULL, what, str_c(word), out, &literal)) return false;
+    if (literal) *out = arena_dup(&b->c->arena, *out);
+    return out->ptr != NULL;
+}
+
 void cfg_secret_members(struct config_build *b, struct jv *map, const char *what)
 {
     bool       literal;

@@ -246,13 +246,15 @@ static void write_all(struct snapshot *s, const struct fact *const *v, size_t n)
 
 static bool is_theirs(const struct snapshot *s, const struct jv *m)
 {
-    char       id[AGUI_ID_MAX];
-    struct str role = jv_str_at(m, "role"), call = jv_str_at(m, "toolCallId");
+    char               id[AGUI_ID_MAX];
+    struct str         role = jv_str_at(m, "role");
+    const struct call *c =
+        str_is(role, "tool") ? fold_call(s->f, jv_str_at(m, "toolCallId")) : NULL;
     if (!jv_is(m, JSON_OBJECT) || !jv_str_at(m, "id").len) return false;
     if (str_is(role, "reasoning") || str_is(role, "activity")) return false;
-    /* the page's own copy of an outcome that we list under our id */
-    if (str_is(role, "tool") && call.len < 128 && map_get(&s->ours, agui_id(id, "res", call, 0)))
-        return false;
+    /* what came of the server's own call the server says; and of the page's, what is listed under
+     * our id */
+    if (c && (!c->client || map_get(&s->ours, agui_id(id, "res", c->id, 0)))) return false;
     return !agui_knows(&s->known, jv_str_at(m, "id"));
 }
 

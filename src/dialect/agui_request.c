@@ -647,6 +647,18 @@ static void plan_nothing_new(const struct agui_ids *k, const struct jv *last, st
     if (is_again(f, last)) p->wish = AGUI_RETRY;
 }
 
+/* CopilotKit's page puts its answer where the call's result will stand, and shows the first one that
+ * it finds. */
+static bool has_stand_in(const struct agui_ids *k, const struct jv *list)
+{
+    JV_EACH (m, list) {
+        const struct call *call =
+            k->f && is_role(m, "tool") ? fold_call(k->f, jv_str_at(m, "toolCallId")) : NULL;
+        if (call && !call->client && !is_known(k, m)) return true;
+    }
+    return false;
+}
+
 static void plan_new(struct command *c, const struct agui_ids *k, const struct agui_request *q,
                      struct agui_plan *p)
 {
@@ -668,8 +680,21 @@ static void plan_new(struct command *c, const struct agui_ids *k, const struct a
     if (q->resume_count) {
         read_answers(c, f, q, p);
         if (p->wish == AGUI_ATTACH) show(f, p->from, p);
+        else p->snapshot = has_stand_in(k, q->messages);
     } else if (p->answer_count) p->wish = AGUI_ANSWER;
     else plan_nothing_new(k, last, p);
+}
+
+/* CopilotKit's page answers under the name of the segment that asked: such a body is an answer, not
+ * that segment once more. Sent again, it finds the question decided. */
+static bool answers_open(const struct fold *f, const struct agui_request *q)
+{
+    for (size_t i = 0; i < q->resume_count; i++) {
+        const struct call *call = fold_confirmation(f, q->resume[i].id);
+        const struct fact *open = call ? call_gate(call) : NULL;
+        if (open && str_eq(open->id, q->resume[i].id)) return true;
+    }
+    return false;
 }
 
 void agui_plan(struct command *c, const struct fold *f, const struct agui_request *q, bool connect,
@@ -678,7 +703,7 @@ void agui_plan(struct command *c, const struct fold *f, const struct agui_reques
     uint64_t        known = f && !connect ? segment_from(f, q) : 0;
     struct agui_ids k;
     *p = (struct agui_plan){ .wish = AGUI_REFUSED };
-    if (connect || known) {
+    if (connect || (known && !answers_open(f, q))) {
         show(f, known, p);
         return;
     }

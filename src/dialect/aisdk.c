@@ -21,31 +21,8 @@
  * question could be told, passes over gates that are over as one message, without
  * the finish and the second start. Such chunks are counted and left out.
  */
-#include "dialect/dialect.h"
+#include "dialect/aisdk_int.h"
 #include "dialect/payload.h"
-#include "dialect/uimessages.h"
-#include "run/metrics.h"
-
-#define CONFIRMATION "adk_request_confirmation"
-
-struct ai {
-    bool     native, whole; /* as the reader wants it: stream_start */
-    /* between start and finish, start-step and finish-step, as the log has it */
-    bool     in_turn, in_step;
-    bool     outcome_in_step; /* a tool outcome was told in this step: no words may follow in it */
-    bool     said_in_step;    /* words or a call stand in this step: the client keeps it */
-    bool     reasoning_open;  /* the reasoning part at the place was begun: it has words */
-    bool     asked_in_step;   /* adk: this step holds confirmations */
-    bool     shown_turn, shown_step; /* the same as this stream's client has it */
-    bool     hidden;                 /* a gate that is over is being passed: counted, not shown */
-    unsigned texts;                  /* names the text parts */
-};
-
-static struct ai *ai(const struct encoder *e)
-{
-    _Static_assert(sizeof(struct ai) <= DIALECT_MEMORY, "the memory of a dialect");
-    return encoder_memory(e);
-}
 
 static void start(struct encoder *e, const struct stream_start *s)
 {
@@ -61,8 +38,7 @@ static void continues(struct encoder *e)
 
 /* --- turns and steps ----------------------------------------------------------------------- */
 
-/* A chunk that counts; false: write nothing. */
-static bool chunk(struct encoder *e, struct jsonw *w, const char *type)
+bool ai_chunk(struct encoder *e, struct jsonw *w, const char *type)
 {
     if (!ai(e)->hidden) return event_begin(e, w, type);
     event_leave_out(e);
@@ -77,7 +53,7 @@ static void edge(struct encoder *e, const char *type, bool shown)
     else if (event_begin(e, &w, type)) event_end(e, &w);
 }
 
-static void start_turn(struct encoder *e, const struct run *r)
+void ai_start_turn(struct encoder *e, const struct run *r)
 {
     struct jsonw w;
     if (ai(e)->in_turn || !r) return;
@@ -99,16 +75,14 @@ static void note_step(struct encoder *e)
     ai(e)->outcome_in_step = ai(e)->asked_in_step = ai(e)->said_in_step = false;
 }
 
-static void start_step(struct encoder *e)
+void ai_start_step(struct encoder *e)
 {
     note_step(e);
     edge(e, "start-step", !ai(e)->hidden);
     if (!ai(e)->hidden) ai(e)->shown_step = true;
 }
 
-/* In a step whose beginning was left out or lies before this stream: it is opened now, without
- * counting. */
-static void show_step(struct encoder *e)
+void ai_show_step(struct encoder *e)
 {
     struct jsonw w;
     if (!ai(e)->in_step || ai(e)->shown_step || ai(e)->hidden) return;
@@ -116,7 +90,7 @@ static void show_step(struct encoder *e)
     if (event_begin_live(e, &w, "start-step")) event_end(e, &w);
 }
 
-static void finish_step(struct encoder *e)
+void ai_finish_step(struct encoder *e)
 {
     if (!ai(e)->in_step) return;
     ai(e)->in_step = false;
@@ -284,243 +258,6 @@ static void part_end(struct encoder *e, const struct part *p)
     ai(e)->reasoning_open = false;
 }
 
-/* --- calls ------------------------------------------------------------------------------------ */
-
-static bool known(const struct encoder *e, const struct fact *f)
-{
-    return f && f->seq <= e->horizon;
-}
-
-/* On every chunk of a server-run tool, except where a native approval must stay answerable;
- * and on a client's call that is over, so that no browser acts on it again. */
-static bool provider_executed(const struct encoder *e, const struct call *c)
-{
-    if (c->client) return known(e, c->finished);
-    return !(ai(e)->native && c->asked);
-}
-
-static void say_intent(struct encoder *e, const struct call *c)
-{
-    struct jsonw w;
-    if (!c->intent.len || !chunk(e, &w, "data-intent")) return;
-    jw_key(&w, "data");
-    jw_obj(&w);
-    jw_kstr(&w, "toolCallId", c->id);
-    jw_kstr(&w, "toolName", c->tool);
-    jw_kstr(&w, "message", c->intent);
-    jw_end_obj(&w);
-    jw_kbool(&w, "transient", true);
-    event_end(e, &w);
-    metrics_intent_told(c->id);
-}
-
-static void announce(struct encoder *e, const struct call *c)
-{
-    struct jsonw w;
-    ai(e)->said_in_step = true;
-    if (!chunk(e, &w, "tool-input-available")) return;
-    jw_kstr(&w, "toolCallId", c->id);
-    jw_kstr(&w, "toolName", c->tool);
-    payload_input(&w, "input", c);
-    if (provider_executed(e, c)) jw_kbool(&w, "providerExecuted", true);
-    event_end(e, &w);
-}
-
-/* A question that was answered before this stream could ask it, or in the past of a replay. Where
- * answers are told, so is the question they belong to. */
-static bool is_past(const struct encoder *e, const struct call *c)
-{
-    return known(e, c->decided) && (e->quiet_gates || e->mode == STREAM_RUN) && !ai(e)->whole;
-}
-
-static void ask_native(struct encoder *e, const struct call *c)
-{
-    struct jsonw w;
-    if (!ai(e)->in_step) start_step(e);
-    show_step(e);
-    say_intent(e, c);
-    announce(e, c);
-    /* there is no chunk for "it was granted": the question itself is left out */
-    ai(e)->hidden = is_past(e, c);
-    if (chunk(e, &w, "tool-approval-request")) {
-        jw_kstr(&w, "approvalId", c->asked->id);
-        jw_kstr(&w, "toolCallId", c->id);
-        event_end(e, &w);
-    }
-    ai(e)->hidden = false;
-}
-
-static void ask_adk(struct encoder *e, const struct call *c)
-{
-    struct jsonw w;
-    if (!ai(e)->asked_in_step) finish_step(e);
-    ai(e)->hidden = is_past(e, c);
-    if (!ai(e)->in_step) start_step(e);
-    ai(e)->asked_in_step = true;
-    show_step(e);
-    say_intent(e, c);
-    if (chunk(e, &w, "tool-input-start")) {
-        jw_kstr(&w, "toolCallId", c->asked->id);
-        jw_kstrz(&w, "toolName", CONFIRMATION);
-        event_end(e, &w);
-    }
-    if (chunk(e, &w, "tool-input-available")) {
-        jw_kstr(&w, "toolCallId", c->asked->id);
-        jw_kstrz(&w, "toolName", CONFIRMATION);
-        uimessage_confirmation_input(&w, "input", c, c->asked);
-        event_end(e, &w);
-    }
-    ai(e)->hidden = false;
-}
-
-/* A question in the middle of a call's work: for pages that know it. */
-static void ask_in_between(struct encoder *e, const struct fact *f, const struct call *c)
-{
-    struct jsonw w;
-    if (!chunk(e, &w, "data-question")) return;
-    jw_key(&w, "data");
-    jw_obj(&w);
-    jw_kstr(&w, "id", f->id);
-    jw_kstr(&w, "toolCallId", c->id);
-    jw_kstr(&w, "message", f->ask);
-    jw_kraw(&w, "schema", f->schema);
-    jw_end_obj(&w);
-    jw_kbool(&w, "transient", true);
-    event_end(e, &w);
-}
-
-static void told_asked(struct encoder *e, const struct fact *f, const struct call *c)
-{
-    if (asked_by_tool(f)) ask_in_between(e, f, c);
-    else if (ai(e)->native) ask_native(e, c);
-    else ask_adk(e, c);
-}
-
-/* The adk form shows the call only now, and never in the step of its confirmation. */
-static void announce_adk(struct encoder *e, const struct call *c)
-{
-    struct jsonw w;
-    if (ai(e)->asked_in_step) finish_step(e);
-    if (!ai(e)->in_step) start_step(e);
-    must(!ai(e)->asked_in_step);
-    show_step(e);
-    if (chunk(e, &w, "tool-input-start")) {
-        jw_kstr(&w, "toolCallId", c->id);
-        jw_kstr(&w, "toolName", c->tool);
-        if (provider_executed(e, c)) jw_kbool(&w, "providerExecuted", true);
-        event_end(e, &w);
-    }
-    if (!c->asked) say_intent(e, c);
-    announce(e, c);
-}
-
-static void announce_native(struct encoder *e, const struct call *c)
-{
-    if (!ai(e)->in_step) start_step(e); /* a server action: its call is a step of its own */
-    show_step(e);
-    say_intent(e, c);
-    announce(e, c);
-}
-
-static void told_started(struct encoder *e, const struct call *c)
-{
-    if (!ai(e)->native) announce_adk(e, c);
-    else if (!c->asked) announce_native(e, c);
-    else if (c->client) announce(e, c); /* the part is there; this lets the browser run it */
-}
-
-static void outcome_output(struct encoder *e, const struct call *c)
-{
-    struct jsonw w;
-    if (!chunk(e, &w, "tool-output-available")) return;
-    jw_kstr(&w, "toolCallId", c->id);
-    payload_output(&w, "output", c);
-    if (provider_executed(e, c)) jw_kbool(&w, "providerExecuted", true);
-    event_end(e, &w);
-}
-
-static void outcome_error(struct encoder *e, const struct call *c)
-{
-    struct jsonw w;
-    if (!chunk(e, &w, "tool-output-error")) return;
-    jw_kstr(&w, "toolCallId", c->id);
-    payload_error(&w, "errorText", c);
-    if (provider_executed(e, c)) jw_kbool(&w, "providerExecuted", true);
-    event_end(e, &w);
-}
-
-/* A call that could not be run at all: input and error in one chunk. */
-static void outcome_bad(struct encoder *e, const struct call *c)
-{
-    struct jsonw w;
-    if (ai(e)->asked_in_step) finish_step(e);
-    if (!ai(e)->in_step) start_step(e);
-    show_step(e);
-    if (!chunk(e, &w, "tool-input-error")) return;
-    jw_kstr(&w, "toolCallId", c->id);
-    jw_kstr(&w, "toolName", c->tool);
-    if (c->args) jw_kraw(&w, "input", c->input);
-    else jw_kstr(&w, "input", c->input);
-    jw_kstr(&w, "errorText", c->finished->text);
-    jw_kbool(&w, "providerExecuted", true);
-    event_end(e, &w);
-}
-
-static void outcome_denied(struct encoder *e, const struct call *c)
-{
-    struct jsonw w;
-    if (!chunk(e, &w, "tool-output-denied")) return;
-    jw_kstr(&w, "toolCallId", c->id);
-    event_end(e, &w);
-}
-
-/* Every call of this step has its outcome: the step is over. */
-static bool step_is_over(const struct fold *f, const struct call *c, uint64_t seq)
-{
-    for (size_t i = 0; i < f->call_count; i++) {
-        const struct call *o = f->calls[i];
-        if (o->step_seq != c->step_seq || o->run != c->run || o->gate == GATE_REPLY) continue;
-        if (!o->finished || o->finished->seq > seq) return false;
-    }
-    return true;
-}
-
-/* A person let a question go and the run goes on without it (AG-UI's `cancelled`): an answer, as a
- * no is. What was stopped or superseded names nobody, and a program's call ends its run. */
-static bool let_go(const struct fold *fold, const struct fact *decided)
-{
-    return decided && decided->outcome == WORD_CANCELLED && decided->by.len &&
-           !fold_program_call(fold);
-}
-
-/* Stopped or left behind while it waited for a person or a browser: what follows is abort, or
- * nothing. */
-static bool ends_unseen(const struct fold *fold, const struct call *c, const struct fact *f)
-{
-    return f->outcome == WORD_CANCELLED && (c->started ? c->client : c->asked != NULL) &&
-           !let_go(fold, c->decided);
-}
-
-static void outcome(struct encoder *e, const struct fact *f, const struct call *c)
-{
-    if (!ai(e)->native && c->asked && !c->started) announce_adk(e, c);
-    if (call_succeeded(c)) outcome_output(e, c);
-    else if (f->outcome == WORD_DENIED && ai(e)->native) outcome_denied(e, c);
-    else outcome_error(e, c);
-}
-
-static void told_finished(struct encoder *e, const struct fold *fold, const struct run *r,
-                          const struct fact *f, const struct call *c)
-{
-    bool unbegun = f->outcome == WORD_CANCELLED && !c->started && !c->asked;
-    if (c->gate == GATE_REPLY || ends_unseen(fold, c, f)) return;
-    start_turn(e, r);
-    if (c->gate == GATE_BAD || unbegun) outcome_bad(e, c);
-    else outcome(e, f, c);
-    ai(e)->outcome_in_step |= ai(e)->in_step && !ai(e)->asked_in_step;
-    if (step_is_over(fold, c, f->seq)) finish_step(e);
-}
-
 /* --- ends ------------------------------------------------------------------------------------- */
 
 /* Something happened after this fact that the gate had waited for. */
@@ -542,11 +279,11 @@ static void empty_text(struct encoder *e)
     struct jsonw w;
     char         id[24];
     snprintf(id, sizeof id, "t%u", ++ai(e)->texts);
-    if (chunk(e, &w, "text-start")) {
+    if (ai_chunk(e, &w, "text-start")) {
         jw_kstrz(&w, "id", id);
         event_end(e, &w);
     }
-    if (chunk(e, &w, "text-end")) {
+    if (ai_chunk(e, &w, "text-end")) {
         jw_kstrz(&w, "id", id);
         event_end(e, &w);
     }
@@ -570,9 +307,9 @@ static bool only_tools_ask(const struct fold *f, const struct run *r, uint64_t s
  * call was granted, and has no outcome. */
 static void leave_step(struct encoder *e)
 {
-    start_step(e);
+    ai_start_step(e);
     empty_text(e);
-    finish_step(e);
+    ai_finish_step(e);
 }
 
 /* The run waits for somebody: the turn is over until the answer. A gate that is over when it is
@@ -581,7 +318,7 @@ static void at_gate(struct encoder *e, const struct fold *fold, const struct run
                     const struct fact *f)
 {
     if (!r || !run_waited_at(fold, r, f->seq)) return;
-    finish_step(e);
+    ai_finish_step(e);
     ai(e)->hidden =
         ai(e)->whole || ((e->quiet_gates || e->mode == STREAM_RUN) && went_on(e, fold, f->seq));
     if (ai(e)->in_turn && only_tools_ask(fold, r, f->seq)) leave_step(e);
@@ -607,14 +344,14 @@ static void close_steps(struct encoder *e, const struct run *r, bool payload)
 {
     bool bare = !ai(e)->in_step || ai(e)->outcome_in_step || ai(e)->asked_in_step;
     if (bare) {
-        finish_step(e);
-        start_step(e);
+        ai_finish_step(e);
+        ai_start_step(e);
     }
-    show_step(e);
+    ai_show_step(e);
     if (!ai(e)->said_in_step) empty_text(e);
     must(!ai(e)->outcome_in_step && !ai(e)->asked_in_step);
     if (payload) payload_part(e, r);
-    finish_step(e);
+    ai_finish_step(e);
 }
 
 /* The turn is cut off: nothing is left open, nothing is finished. */
@@ -649,7 +386,7 @@ static void told_end(struct encoder *e, const struct run *r, const struct fact *
     if (f->outcome == WORD_ERROR) told_error(e, f->text);
     else if (f->outcome == WORD_CANCELLED) told_abort(e, r);
     else {
-        start_turn(e, r);
+        ai_start_turn(e, r);
         close_steps(e, r, r->replies.ptr || r->actions.ptr || r->custom.ptr);
         finish_turn(e, r, payload_cut(r) ? payload_cut(r) : "stop");
     }
@@ -663,32 +400,7 @@ static void begin_run(struct encoder *e, const struct run *r)
     drop_turn(e);
     ai(e)->shown_turn = shown;
     ai(e)->texts = 0;
-    start_turn(e, r);
-}
-
-/* The answer as the confirmation's own output, so that its buttons go: in the adk form it is a tool
- * of its own. */
-static void confirmation_output(struct encoder *e, const struct fact *f)
-{
-    struct jsonw w;
-    if (!chunk(e, &w, "tool-output-available")) return;
-    jw_kstr(&w, "toolCallId", f->id);
-    jw_key(&w, "output");
-    jw_obj(&w);
-    jw_kbool(&w, "confirmed", f->outcome == WORD_APPROVED);
-    jw_end_obj(&w);
-    event_end(e, &w);
-}
-
-/* An answer opens the turn again; what was withdrawn or stopped does not. */
-static void told_decided(struct encoder *e, const struct fold *fold, const struct run *r,
-                         const struct fact *f)
-{
-    const struct fact *asked = fold_asked(fold, f->id);
-    /* what a grant decided was never asked: nothing is open that it would open again */
-    if ((f->outcome == WORD_CANCELLED && !let_go(fold, f)) || !f->id.len) return;
-    start_turn(e, r);
-    if (ai(e)->whole && asked && !asked_by_tool(asked)) confirmation_output(e, f);
+    ai_start_turn(e, r);
 }
 
 /* For pages that show where older messages were summarised; other clients pass over it. */
@@ -712,14 +424,14 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
     case FACT_RETRY:
     case FACT_ACTION: begin_run(e, r); return;
     case FACT_ASKED:
-        if (c) told_asked(e, f, c);
+        if (c) ai_asked(e, f, c);
         break;
-    case FACT_DECIDED: told_decided(e, fold, r, f); return;
+    case FACT_DECIDED: ai_decided(e, fold, r, f); return;
     case FACT_STARTED:
-        if (c) told_started(e, c);
+        if (c) ai_started(e, c);
         break;
     case FACT_FINISHED:
-        if (c) told_finished(e, fold, r, f, c);
+        if (c) ai_finished(e, fold, r, f, c);
         break;
     case FACT_ENDED:
         if (r) told_end(e, r, f);
@@ -737,21 +449,6 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
 }
 
 /* --- the head --------------------------------------------------------------------------------- */
-
-static void progress(struct encoder *e, const struct call *c)
-{
-    struct jsonw w;
-    if (!event_begin_live(e, &w, "tool-output-available")) return;
-    jw_kstr(&w, "toolCallId", c->id);
-    jw_key(&w, "output");
-    jw_obj(&w);
-    payload_progress(&w, c);
-    if (c->progress_data.len) jw_kraw(&w, "data", c->progress_data);
-    jw_end_obj(&w);
-    if (provider_executed(e, c)) jw_kbool(&w, "providerExecuted", true);
-    jw_kbool(&w, "preliminary", true);
-    event_end(e, &w);
-}
 
 /* Everything is told and the run still waits: an answer that moved nothing (a result kept for
  * later). No stream may hang on a person. */
@@ -775,9 +472,9 @@ static void head(struct encoder *e, const struct thread *t)
     if (ai(e)->shown_turn && e->progress_told != thread_progress_no(t)) {
         for (size_t i = 0; i < r->call_count; i++) {
             const struct call *c = r->calls[i];
-            if (c->state == CALL_STARTED && known(e, c->started) &&
+            if (c->state == CALL_STARTED && ai_known(e, c->started) &&
                 c->progress_no > e->progress_told)
-                progress(e, c);
+                ai_progress(e, c);
         }
         e->progress_told = thread_progress_no(t);
     }

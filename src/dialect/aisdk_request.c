@@ -184,6 +184,7 @@ bool ai_said(struct command *c, const struct jv *said, struct ai_request *q, str
     struct str text = jv_str_at(said, "text");
     *q = (struct ai_request){ .kind = AI_MESSAGE };
     if (!request_text(c, said, "page", 128, &q->page, why) ||
+        !request_text(c, said, "after", 256, &q->after, why) ||
         !request_text(c, said, "request_id", REQUEST_ID_MAX, &q->request_id, why))
         return false;
     if (text.len > MESSAGE_TEXT_MAX)
@@ -192,6 +193,7 @@ bool ai_said(struct command *c, const struct jv *said, struct ai_request *q, str
         return refuse(why, 422, "malformed_message", "The message has neither words nor files.");
     q->text = arena_dup(&c->arena, text);
     q->page = arena_dup(&c->arena, q->page);
+    q->after = arena_dup(&c->arena, q->after);
     q->request_id = arena_dup(&c->arena, q->request_id);
     return c->arena.failed ? refuse(why, 503, "out_of_memory",
                                     "The server is out of memory; try again in a moment.")

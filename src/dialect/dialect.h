@@ -75,6 +75,7 @@ struct stream_start {
 #define UNTOLD_FACTS     \
     case FACT_CREATED:   \
     case FACT_RESULT:    \
+    case FACT_CLAIMED:   \
     case FACT_CONTINUED: \
     case FACT_STOP:      \
     case FACT_SETTLED:   \
@@ -88,6 +89,7 @@ struct stream_start {
     case FACT_FORGOTTEN: \
     case FACT_TRIED:     \
     case FACT_HANDED:    \
+    case FACT_TRIMMED:   \
     case FACT_KIND_COUNT
 
 struct dialect {
@@ -149,7 +151,8 @@ struct encoder {
     uint64_t              progress_told;
     enum stream_mode      mode;
     struct str            run, response, model;
-    const char           *type; /* of the event being begun */
+    const bool           *shown; /* by fact, borrowed: others are passed over. NULL: all of them */
+    const char           *type;  /* of the event being begun */
     bool                  opened, ended;
     bool                  stuck;       /* it leaves because nothing can be saved: encode_last */
     bool                  quiet;       /* this piece is passed silently */

@@ -303,6 +303,10 @@ static void pass_next(struct encoder *e, const struct thread *t, size_t room)
         e->ended = true;
         return;
     }
+    if (e->shown && !e->shown[e->seq]) {
+        e->seq = f->seq;
+        return;
+    }
     if (f->kind == FACT_STEP &&
         pass_piece(e, (struct parts){ f->parts, f->parts_count, false }, room))
         return;

@@ -169,6 +169,8 @@ static bool read_item(struct oai_read *r, const struct jv *v, unsigned i, struct
     *x = (struct oai_item){ .kind = kind_of(r->out, v), .type = jv_str_at(v, "type"), .index = i };
     x->reference = str_is(x->type, "item_reference");
     read_ids(r->out, v, x);
+    if (x->kind == OAI_OTHER && is_client_role(jv_str_at(v, "role")))
+        return bad(r, i, "type", "unsupported_value", "What somebody says is a \"message\".");
     if (x->kind == OAI_ASSISTANT && !str_is(jv_str_at(v, "role"), "assistant"))
         return bad(r, i, "role", "invalid_value",
                    "A role is user, system, developer, assistant or (in a chat) tool.");
@@ -194,6 +196,13 @@ static bool read_output(struct oai_read *r, const struct jv *v, struct oai_item 
     return true;
 }
 
+static struct str given(const struct jv *v, const char *key)
+{
+    const struct jv *m = jv_get(v, key);
+    return m && m->type != JSON_NULL ? m->raw : STR_NONE;
+}
+
+/* A member that was left unread would make it a yes to something else than was meant. */
 static bool read_approval(struct oai_read *r, const struct jv *v, struct oai_item *x)
 {
     const struct jv *yes = jv_get(v, "approve");
@@ -204,6 +213,8 @@ static bool read_approval(struct oai_read *r, const struct jv *v, struct oai_ite
         return oai_refuse(r, 422, "malformed_answer", at(r, x->index, "approve"),
                           "\"approve\" must be true or false.");
     x->approve = yes->boolean;
+    x->grant = given(v, "grant");
+    x->input = given(v, "input");
     x->reason = jv_str_at(v, "reason");
     if (x->reason.len > OAI_REASON_MAX)
         return bad(r, x->index, "reason", "invalid_value", "A reason may have 4096 bytes.");

@@ -89,7 +89,8 @@ static bool check_format(struct oai_read *r, const struct jv *format, const char
 static bool check_unsupported(struct oai_read *r, const struct jv *body)
 {
     static const char *const NEVER[] = {
-        "stop", "logprobs", "prompt", "functions", "function_call", "audio", "modalities_audio"
+        "stop",          "logprobs", "prompt",           "functions",
+        "function_call", "audio",    "modalities_audio", "max_tool_calls"
     };
     int64_t          n;
     const struct jv *v;
@@ -176,6 +177,17 @@ static bool read_only(struct oai_read *r, const struct jv *list)
     return true;
 }
 
+/* It can only ask for more than the tools' own policy does. Lists of tools, whatever they say of which,
+ * are taken as "always": a question too many is none too few. */
+static bool read_approval(struct oai_read *r, const struct jv *v, const char *param)
+{
+    bool always = v && (v->type == JSON_OBJECT || str_is(jv_str(v), "always"));
+    r->out->ask_always |= always;
+    if (!v || always || str_is(jv_str(v), "never")) return true;
+    return oai_refuse(r, 400, "unsupported_value", param,
+                      "It is \"always\", \"never\" or an object.");
+}
+
 /* Our own tools, as OpenAI's shape names those of a server. */
 static bool read_mcp(struct oai_read *r, const struct jv *v, unsigned i)
 {
@@ -186,8 +198,9 @@ static bool read_mcp(struct oai_read *r, const struct jv *v, unsigned i)
                           "No request makes this server connect anywhere; its own tools are "
                           "\"parley\".");
     r->out->form = OAI_FORM_ITEMS;
-    r->out->ask_always |= str_is(jv_str_at(v, "require_approval"), "always");
-    return read_only(r, given(v, "allowed_tools"));
+    snprintf(param, sizeof param, "tools[%u].require_approval", i);
+    return read_approval(r, given(v, "require_approval"), param) &&
+           read_only(r, given(v, "allowed_tools"));
 }
 
 static bool read_tool(struct oai_read *r, const struct jv *v, unsigned i)

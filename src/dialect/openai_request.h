@@ -42,6 +42,8 @@ struct oai_item {
     bool          approve;
     bool          reference; /* item_reference: it must be one of ours */
     unsigned      index;     /* in the client's list */
+    /* what goes with a yes, as JSON: of docs/approvals.md, Deciding; STR_NONE: nothing */
+    struct str    grant, input;
 };
 
 struct oai_function {

@@ -5,6 +5,7 @@
 
 #include "base/id.h"
 #include "dialect/payload.h"
+#include "run/approval.h"
 
 /* --- what the door keeps ---------------------------------------------------------------------- */
 
@@ -79,6 +80,13 @@ bool response_ends_call(const struct fact *response, const struct call *c)
            str_eq(c->run->id, response->run);
 }
 
+const struct call *response_call(const struct fold *f, struct str id)
+{
+    const struct call *c = fold_call(f, id);
+    while (c && call_gave_way(c)) c = c->replaced_by;
+    return c;
+}
+
 static void walk_call(struct walk *k, const struct fact *x, const struct response_data *d)
 {
     const struct call   *c = fold_call(k->f, x->call);
@@ -91,7 +99,8 @@ static void walk_call(struct walk *k, const struct fact *x, const struct respons
     } else if (x->kind == FACT_STARTED) {
         it.kind = c->client ? ITEM_FUNCTION : ITEM_CALL;
         give(k, it);
-    } else if (!c->started || response_ends_call(k->response, c)) give(k, it); /* at once */
+    } else if (!call_gave_way(c) && (!c->started || response_ends_call(k->response, c)))
+        give(k, it); /* at once */
 }
 
 static void walk_fact(struct walk *k, const struct fact *x, const struct fact *response,
@@ -111,7 +120,7 @@ void response_items(const struct fold *f, const struct fact *response,
 {
     struct walk k = { f, response, each, ctx, 0, true };
     JV_EACH (id, d->tell) {
-        const struct call *c = fold_call(f, jv_str(id));
+        const struct call *c = response_call(f, jv_str(id));
         if (c)
             give(&k, (struct response_item){
                          .kind = ITEM_CALL, .call = c, .complete = true, .seq = response->seq });
@@ -191,6 +200,13 @@ static struct str server_label(const struct call *c)
     return at > 0 ? str_cut(c->tool, (size_t)at) : STR("parley");
 }
 
+/* What a person made of a call and ran at once stands for the answer to that call's question. */
+static struct str question_of(const struct call *c)
+{
+    while (call_is_inner(c)) c = c->instead_of;
+    return c->asked ? c->asked->id : STR_NONE;
+}
+
 static void write_call(struct jsonw *w, struct str id, const struct response_item *x,
                        bool extension, uint64_t seq, bool open)
 {
@@ -209,7 +225,7 @@ static void write_call(struct jsonw *w, struct str id, const struct response_ite
         jw_null(w);
     } else put_outcome(w, c, seq);
     jw_key(w, "approval_request_id");
-    jw_str_or_null(w, c->asked ? c->asked->id : STR_NONE);
+    jw_str_or_null(w, question_of(c));
 }
 
 static void write_question(struct jsonw *w, const struct response_item *x, bool extension,
@@ -238,6 +254,7 @@ static void write_question(struct jsonw *w, const struct response_item *x, bool 
     buf_str(&url, x->asked->id);
     jw_kbuf(w, "url", &url);
     buf_done(&url);
+    approval_write_terms(w, NULL, x->asked);
     jw_key(w, "decision");
     jw_null(w);
 }

@@ -43,7 +43,14 @@ struct response_item {
     bool               left;  /* its response is over, and its call may not be: the tool asks */
 };
 /* Does a later response than the one which told of its beginning tell how the call ended? */
-bool response_ends_call(const struct fact *response, const struct call *c);
+bool               response_ends_call(const struct fact *response, const struct call *c);
+/* What is told of a call with that id: what a person made of it, if it ran in its place. */
+const struct call *response_call(const struct fold *f, struct str id);
+/* It is another call that is told: what a person made of this one. */
+static inline bool call_gave_way(const struct call *c)
+{
+    return c->finished && c->finished->outcome == WORD_REPLACED && c->replaced_by;
+}
 /* Each item that facts up to `seq` added. Return false to stop. */
 void response_items(const struct fold *f, const struct fact *response,
                     const struct response_data *d, uint64_t                       seq,

@@ -322,7 +322,7 @@ static bool is_item_of(void *ctx, const struct response_item *x)
 static void told_finished(struct told *k, const struct fold *f, const struct call *c)
 {
     struct response_item x = next_item(k->e, ITEM_CALL, c);
-    if (c->gate == GATE_REPLY || (c->client && c->started)) return;
+    if (c->gate == GATE_REPLY || call_gave_way(c) || (c->client && c->started)) return;
     if (!c->started || (k->response && response_ends_call(k->response, c))) {
         add_call(k, &x);
         end_call(k, &x);
@@ -353,7 +353,7 @@ static void told_words(struct told *k, struct str text)
 static void told_elsewhere(struct told *k, const struct fold *f)
 {
     JV_EACH (id, k->d->tell) {
-        const struct call   *c = fold_call(f, jv_str(id));
+        const struct call   *c = response_call(f, jv_str(id));
         struct response_item x = next_item(k->e, ITEM_CALL, c);
         if (!c) continue;
         add_call(k, &x);

@@ -8,6 +8,7 @@
 #include "dialect/adk_request.h"
 #include "door/chat.h"
 #include "door/follow.h"
+#include "run/history.h"
 
 #define LIST_MAX 200
 
@@ -100,22 +101,38 @@ void door_adk_apps(struct server *s, struct request *q)
 
 /* --- sessions --------------------------------------------------------------------------------- */
 
-/* Everything that was told in this conversation. */
+/* Which facts count: what was edited or tried again since is no part of the conversation. NULL: no
+ * memory. */
+static const bool *shown_facts(struct arena *a, const struct fold *f)
+{
+    const struct fact **v;
+    size_t              n;
+    bool               *shown = arena_array(a, f->count + 1, sizeof *shown);
+    if (!shown || history_visible(a, f, &v, &n) != OK) return NULL;
+    for (size_t i = 0; i < n; i++) shown[v[i]->seq - 1] = true;
+    return shown;
+}
+
+/* Everything that was told in this conversation, as it stands now. */
 static void write_events(struct jsonw *w, const struct thread *t)
 {
     struct encoder      e;
     struct stream_start s = { .mode = STREAM_THREAD, .settled = true };
     struct buf          b;
+    struct arena        a;
     enum encoded        r = ENCODED_ITEM;
+    arena_init(&a, 0);
     buf_init(&b, 0);
     buf_chr(&b, '[');
     encoder_start(&e, &dialect_adk, &carrier_list, NULL, t, &s);
-    while (r == ENCODED_ITEM) r = encode_into(&e, t, &b, SIZE_MAX / 2);
+    e.shown = shown_facts(&a, thread_fold(t));
+    while (e.shown && r == ENCODED_ITEM) r = encode_into(&e, t, &b, SIZE_MAX / 2);
     encoder_done(&e);
     buf_chr(&b, ']');
     jw_kraw(w, "events", buf_view(&b));
-    if (b.err || r == ENCODED_FAILED) w->out->err = ERR_NOMEM;
+    if (b.err || !e.shown || r == ENCODED_FAILED) w->out->err = ERR_NOMEM;
     buf_done(&b);
+    arena_done(&a);
 }
 
 static void write_session(struct jsonw *w, struct str id, const struct request *q, int64_t at_ms)
@@ -180,7 +197,10 @@ static void submit(struct server *s, struct request *q, struct command *c,
 
 void door_adk_session(struct server *s, struct request *q)
 {
-    submit(s, q, session_command(s, q, CMD_FOLLOW), on_session);
+    struct command *c = session_command(s, q, CMD_FOLLOW);
+    struct ask     *k = c ? ask_new(s, q, on_session) : NULL;
+    if (k) ask_submit_long(k, c);
+    else command_free(c);
 }
 
 void door_adk_session_delete(struct server *s, struct request *q)

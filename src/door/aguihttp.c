@@ -222,7 +222,7 @@ static void on_answered(struct command *c, const struct receipt *a)
     if (--p->waiting) return;
     if (p->plan->from && p->plan->from < p->first) p->first = p->plan->from;
     if (p->refusal.status) refuse(p, &p->refusal);
-    else stream(p, p->thread, p->run, p->first, false);
+    else stream(p, p->thread, p->run, p->first, p->plan->snapshot);
     finish(p);
 }
 

@@ -8,6 +8,7 @@
 #include "auth/starttoken.h"
 #include "base/jsonw.h"
 #include "dialect/request.h"
+#include "door/turnstile.h"
 #include "http/conn.h"
 #include "run/caller.h"
 #include "run/hub.h"
@@ -20,6 +21,7 @@ struct strs {
 /* How the page presents itself. The first part is given, the rest is made of it (web.c). */
 struct page_look {
     struct str  name, json; /* json: what the page is told */
+    struct strs languages;  /* of en, de, ja; at least one */
     struct str  logo;
     const char *logo_type; /* NULL: the built-in one */
     char        colour[8]; /* "#1f5eff" */
@@ -31,8 +33,6 @@ struct links;
 struct mcp;
 struct mcps;
 
-/* What an approver may read of somebody else's conversation: see context.c. */
-enum context { CONTEXT_NONE, CONTEXT_QUESTION, CONTEXT_CONVERSATION };
 const char *context_name(enum context c);
 
 /* Who may read a conversation that somebody shared: nobody, who is signed in, everybody. */
@@ -54,7 +54,6 @@ struct app {
     /* who has no role approver decides nothing; who has, everybody's */
     bool               approvers_only;
     /* what they may read beside it */
-    enum context       context;
     enum share_with    share;
     struct str         host;      /* the one we listen on, as it stands in Host */
     struct str         node_host; /* the one in cluster.url; STR_NONE: there is none */
@@ -74,7 +73,9 @@ struct app {
         size_t      alias_count;
         struct strs chat_headers;
     } openai;
-    struct openai_turn *turns;   /* of these, on their way to a thread: openai.h */
+    struct openai_turn *turns; /* of these, on their way to a thread: openai.h */
+    /* whole conversations; searches; other lists of the store */
+    struct turnstile    reads, searches, lists;
     struct strs         proxies; /* addresses that are believed about X-Forwarded-Proto */
     /* see may_complain */
     struct {
@@ -124,7 +125,8 @@ enum identity {
     IDENTITY_BAD,
     IDENTITY_LATER,
     IDENTITY_FOREIGN,
-    IDENTITY_ASKED, /* their session is being read: it was answered, or will begin anew */
+    /* their session is being read, or their roles written: it was answered, or will begin anew */
+    IDENTITY_ASKED,
 };
 /* Sets q->principal when it is known, and how long its streams may last. *why: for the log. */
 enum identity identify(struct app *a, struct request *q, const char **why);
@@ -136,16 +138,16 @@ struct str identify_cookie(const struct request *q, const char *name); /* STR_NO
 /* The request's cookies that may name a session, if they count (another site's do not); how
  * many. */
 #define SESSION_COOKIES_MAX 8
-size_t identify_sessions(const struct app *a, const struct request *q,
-                         struct str ids[SESSION_COOKIES_MAX]);
-/* what else their roles mean here; and they were seen */
-void   identify_roles(struct app *a, struct principal *p);
+size_t              identify_sessions(const struct app *a, const struct request *q,
+                                      struct str ids[SESSION_COOKIES_MAX]);
+/* what else their roles mean here; and they were seen: as people_saw */
+MUST_CHECK enum err identify_roles(struct app *a, struct principal *p);
 /* they are known now; its streams end when their proof does */
-void   identify_until(struct conn *c, const struct principal *p);
+void                identify_until(struct conn *c, const struct principal *p);
 /* One more log line about somebody who is not known? Those that are not written are counted, and
  * the count is. */
-bool   may_complain(struct app *a);
-void   identify_failed(const struct conn *c, const char *why, struct str path);
+bool                may_complain(struct app *a);
+void                identify_failed(const struct conn *c, const char *why, struct str path);
 
 /* --- sessionrow.c --- */
 /* Whose session it is; SESSION_IS_UNREAD: session_wait, and ask again. */
@@ -170,6 +172,10 @@ struct ask {
     struct conn     *conn; /* NULL: the client left */
     struct app      *app;
     void (*answered)(struct ask *k, struct command *c, const struct receipt *a);
+    /* ask_submit_long, listing_send: in line; `drop` frees what waits when its client left */
+    struct turnstile_place place;
+    void (*drop)(struct ask *k);
+    struct command    *command;
     /* what a door needs afterwards */
     const struct door *door;
     bool               reasoning, native;
@@ -183,6 +189,9 @@ struct ask {
 /* Sends the command; `answered` is called on success and error while the client is still there.
  * Takes both. */
 void        ask_submit(struct ask *k, struct command *c);
+/* The same for an answer that is long to make: it waits for its turn (turnstile.h), and is not asked for
+ * at all if the client leaves before. */
+void        ask_submit_long(struct ask *k, struct command *c);
 struct ask *ask_new(struct server *s, struct request *q,
                     void (*answered)(struct ask *, struct command *, const struct receipt *));
 /* The waiting alone, for a door that sends several commands for one request: ask.conn is NULL once
@@ -223,6 +232,10 @@ void json_reply_end(struct conn *c, int status, struct buf *body, struct jsonw *
 /* A command from a request: owner set. Answers 503 itself and returns NULL without memory. */
 struct command *command_for(struct request *q, enum command_kind kind, const char *via);
 
+/* --- threadlist.c --- */
+/* `?limit=`; absent leaves it as it is. False: answered. */
+bool rest_limit(struct request *q, uint64_t *limit);
+
 /* --- approvals.c --- */
 /* Do they see everybody's, whatever rules there are? */
 bool approvals_all(const struct app *a, const struct request *q);
@@ -261,8 +274,8 @@ void                      openai_conversation_new(struct server *s, struct reque
 void                      openai_conversation(struct server *s, struct request *q);
 void                      openai_nothing(struct server *s, struct request *q);
 void                      openai_conversation_delete(struct server *s, struct request *q);
-void                      rest_threads(struct server *s, struct request *q); /* rest.c */
-void                      rest_thread_new(struct server *s, struct request *q);
+void                      rest_threads(struct server *s, struct request *q);    /* threadlist.c */
+void                      rest_thread_new(struct server *s, struct request *q); /* rest.c */
 void                      rest_thread(struct server *s, struct request *q);
 void                      rest_thread_edit(struct server *s, struct request *q);
 void                      rest_thread_delete(struct server *s, struct request *q);
@@ -286,8 +299,6 @@ void                      share_make(struct server *s, struct request *q);   /* 
 void                      share_show(struct server *s, struct request *q);
 void                      share_take_back(struct server *s, struct request *q);
 void                      share_read(struct server *s, struct request *q);
-/* An approval's row for who may not read the words that led to it. */
-void                      context_hide(struct buf *out, struct str body);
 void                      rest_usage(struct server *s, struct request *q);    /* usage.c */
 void                      why_trace(struct server *s, struct request *q);     /* why.c */
 void                      people_erase(struct server *s, struct request *q);  /* forget.c */
@@ -317,6 +328,8 @@ void                      connect_end(struct server *s, struct request *q);
 void                      connect_forget(struct app *a, struct str principal);
 /* the header of a 401 or 403 there; `error` NULL: none */
 void                      mcp_challenge(struct request *q, const char *error);
+/* How the keys of one principal's MCP sessions begin, as rows of the store. False: no memory. */
+bool                      mcps_rows_of(struct arena *a, struct str owner, struct str *begins);
 void                      web_page(struct server *s, struct request *q); /* web.c */
 void                      web_file(struct server *s, struct request *q);
 void                      web_logo(struct server *s, struct request *q);
@@ -328,8 +341,9 @@ void                      web_undress(struct page_look *l);
 void                      web_nothing(struct server *s, struct request *q); /* 404 */
 extern const struct route app_routes[];                                     /* routes.c */
 bool                      guard_check(struct server *s, struct request *q); /* guard.c */
-/* Their session cannot be looked up: 503, in the door's form. */
+/* Their session cannot be looked up, their roles cannot be written: 503, in the door's form. */
 void                      guard_unavailable(struct request *q);
+void                      guard_unnoted(struct request *q);
 /* openai_error.c: what the server itself refuses there, in their shape */
 bool openai_error_body(const struct request *q, struct buf *out, int status, const char *code,
                        const char *message);

@@ -9,6 +9,7 @@
 #include "run/approval.h"
 #include "run/people.h"
 #include "run/rules.h"
+#include "run/sight.h"
 
 #define LIST_MAX 500 /* also what is told when nobody says how many */
 
@@ -186,12 +187,9 @@ static void write_row(struct buf *out, const struct app *app, const struct store
         return;
     }
     buf_init(&less, 0);
-    if (app->context == CONTEXT_NONE && l->everybody && !str_eq(row->owner, l->owner)) {
-        context_hide(&less, body);
-        body = buf_view(&less);
-    }
+    sight_row(&less, app->hub, row->owner, l->everybody ? l->owner : row->owner, body);
     if (less.err) out->err = less.err;
-    else write_body(out, l, row, body, k);
+    else write_body(out, l, row, buf_view(&less), k);
     buf_done(&less);
 }
 
@@ -378,11 +376,18 @@ static void refused(struct request *q, struct command *c, const struct refusal *
     command_free(c);
 }
 
+/* A page says its origin (guard.c has let it in), a program says none: the record tells a click in
+ * the inbox from a call of the API. */
+static const char *way_of(struct request *q)
+{
+    return request_header(q, "origin").ptr ? "page" : "rest";
+}
+
 void rest_decide(struct server *s, struct request *q)
 {
     const struct jv *v;
     struct refusal   why;
-    struct command  *c = command_for(q, CMD_DECIDE, "rest");
+    struct command  *c = command_for(q, CMD_DECIDE, way_of(q));
     if (!c) return;
     c->id = arena_dup(&c->arena, q->param[0]);
     if (!request_object(c, q->body, false, &v, &why) || !request_answer(c, v, &why))

@@ -62,7 +62,9 @@ struct command *command_for(struct request *q, enum command_kind kind, const cha
 
 static void client_left(struct conn_hold *h)
 {
-    LIST_ITEM(h, struct ask, hold)->conn = NULL;
+    struct ask *k = LIST_ITEM(h, struct ask, hold);
+    k->conn = NULL;
+    if (turnstile_waits(&k->place)) k->drop(k);
 }
 
 static void no_memory(struct conn *c)
@@ -93,6 +95,7 @@ static void on_answer(struct command *c, const struct receipt *a)
     struct ask *k = c->ctx;
     if (k->conn) k->answered(k, c, a);
     else if (k->left) k->left(k->ctx);
+    turnstile_leave(&k->place);
     mem_free(k);
     command_free(c);
 }
@@ -103,6 +106,32 @@ void ask_submit(struct ask *k, struct command *c)
     c->ctx = k;
     c->done = on_answer;
     hub_submit(k->app->hub, c);
+}
+
+static void ask_go(struct turnstile_place *p)
+{
+    struct ask *k = LIST_ITEM(p, struct ask, place);
+    hub_submit(k->app->hub, k->command);
+}
+
+static void ask_drop(struct ask *k)
+{
+    struct command *c = k->command;
+    if (k->left) k->left(k->ctx);
+    turnstile_leave(&k->place);
+    mem_free(k);
+    command_free(c);
+}
+
+void ask_submit_long(struct ask *k, struct command *c)
+{
+    conn_hold(k->conn, &k->hold);
+    c->ctx = k;
+    c->done = on_answer;
+    k->command = c;
+    k->drop = ask_drop;
+    k->place.go = ask_go;
+    turnstile_enter(&k->app->reads, &k->place, c->log.owner);
 }
 
 /* --- lists ----------------------------------------------------------------------------------- */
@@ -122,19 +151,34 @@ struct listing *listing_new(struct server *s, struct request *q, enum store_list
 
 void listing_free(struct listing *k)
 {
+    turnstile_leave(&k->ask.place);
     arena_done(&k->arena);
     mem_free(k);
 }
 
+static void listing_go(struct turnstile_place *p)
+{
+    struct listing *k = LIST_ITEM(p, struct listing, ask.place);
+    hub_list(k->ask.app->hub, &k->list);
+}
+
+static void listing_drop(struct ask *k)
+{
+    listing_free(LIST_ITEM(k, struct listing, ask));
+}
+
 void listing_send(struct listing *k)
 {
+    struct app *a = k->ask.app;
     if (k->arena.failed) { /* a filter that got lost would show more, not less */
         no_memory(k->ask.conn);
         listing_free(k);
         return;
     }
     conn_hold(k->ask.conn, &k->ask.hold);
-    hub_list(k->ask.app->hub, &k->list);
+    k->ask.drop = listing_drop;
+    k->ask.place.go = listing_go;
+    turnstile_enter(k->list.search.len ? &a->searches : &a->lists, &k->ask.place, k->list.owner);
 }
 
 bool listing_failed(struct listing *k, enum err e)
@@ -201,6 +245,7 @@ void json_reply(struct conn *c, int status, struct buf *body)
 {
     struct buf packed;
     buf_init(&packed, 0);
+    turnstile_wrote(&app_of(conn_server(c))->reads, body->len);
     if (body->err)
         conn_error(c, 503, "out_of_memory", "The answer is too large for the memory there is.");
     else if (is_packed(c, buf_view(body), &packed)) {

@@ -7,22 +7,24 @@
  *
  * GET shows the question and changes nothing: mail scanners and chat previews open links. POST
  * decides as that person, by the same command as every other door, so all that is judged there is
- * judged here. Pages are whole without script. The token is the proof of who it is; it stands in
- * no log.
+ * judged here: also what is typed into the fields of a tool's form, or in the place of arguments that
+ * may be changed (linkform.h). Pages are whole without script, and speak the page's languages
+ * (linkwords.h). The token is the proof of who it is;
+ * it stands in no log.
  *
  * Who may make one: a notifier for anybody, everybody else for themselves. (Somebody who could make
  * one for a colleague could vote twice.) */
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <stdio.h>
 
 #include "auth/jwt.h"
 #include "base/clock.h"
-#include "base/glyph.h"
 #include "base/log.h"
 #include "door/app.h"
+#include "door/linkform.h"
 #include "run/rules.h"
+#include "run/sight.h"
 
 #define PREFIX    "k."
 #define LIFE_S    (7 * 86400)
@@ -160,6 +162,14 @@ static bool read_wish(struct request *q, struct str *person, int64_t *until_s)
     return true;
 }
 
+/* Not after the question: then there is nothing to decide. (What the store has beside it, when it is
+ * looked at next, may be a step of its escalation.) */
+static int64_t sooner(int64_t until_s, struct str expires_at)
+{
+    int64_t ms;
+    return clock_parse_rfc3339(expires_at, &ms) && ms / 1000 < until_s ? ms / 1000 : until_s;
+}
+
 static void reply_link(struct conn *c, const struct app *a, const struct asklink *k)
 {
     char         time[CLOCK_RFC3339_LEN + 1];
@@ -200,10 +210,9 @@ static void on_row(struct store_list *l, enum err e, const struct store_row *row
         else if (!str_is(rows[0].approval.status, "pending"))
             conn_error(c, 409, "already_decided", "This does not wait for anybody any more.");
         else if (read_wish(q, &link.person, &link.until_s)) {
-            int64_t end = rows[0].approval.expires_ms / 1000;
             link.owner = rows[0].owner;
             link.digest = digest_of(&k->arena, row);
-            if (end && !jv_get(row, "who") && end < link.until_s) link.until_s = end;
+            link.until_s = sooner(link.until_s, jv_str_at(row, "expires_at"));
             if (may_answer(k->ask.app, row, link.owner, link.person))
                 reply_link(c, k->ask.app, &link);
             else
@@ -233,7 +242,7 @@ void rest_links(struct server *s, struct request *q)
     }
     if (!people_roles(hub_setup(a->hub)->people, person).ptr && !str_eq(person, owner_of(q))) {
         conn_error(q->conn, 404, "unknown_person",
-                   "Nobody of this name has a key, or was here since the start.");
+                   "Nobody of this name has a key, or was here with a role.");
         return;
     }
     struct listing *k = listing_new(s, q, STORE_APPROVALS);
@@ -247,41 +256,56 @@ void rest_links(struct server *s, struct request *q)
 
 /* --- the page --------------------------------------------------------------------------------- */
 
-static void put_html(struct buf *out, struct str s)
+/* The colours of the page (web/src/app/styles/tokens.css) written once more. */
+static const char STYLE[] =
+    "body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:0 auto;padding:1.5rem 1rem 0;"
+    "color:#1b1d1f;background:#fbfbfa}"
+    ".by,dt,label,.as{color:#5d6469;font-size:.875rem;line-height:1.5rem}"
+    ".by,.as{margin:0}"
+    "h1{font-size:1.3rem;line-height:1.35;margin:.25rem 0 1rem;overflow-wrap:anywhere}"
+    "dl{display:grid;grid-template-columns:fit-content(40%) minmax(0,1fr);gap:.25rem 1rem;margin:0 "
+    "0 "
+    "1rem;padding:.75rem 1rem;border:1px solid #e4e4e1;border-radius:.75rem}"
+    ".what{border-color:#cdb4f5;background:#f5efff}"
+    "dt,dd{margin:0;overflow-wrap:anywhere}"
+    "input,select,textarea{display:block;width:100%;box-sizing:border-box;padding:.6rem "
+    ".75rem;font:1rem/1.5 "
+    "system-ui,sans-serif;color:inherit;background:#fff;border:1px solid #8b9096;border-radius:"
+    ".625rem}"
+    "input,select,textarea{color:#1b1d1f}small{color:#5d6469}small,.wrong{display:block}"
+    "input[type=checkbox]{display:inline;width:auto}.tick{display:block}.wrong{color:#b3261e}"
+    ".act{position:sticky;bottom:0;display:flex;gap:.5rem;margin-top:.5rem;padding:.75rem 0;"
+    "background:#fbfbfa}"
+    "button{flex:1;min-height:48px;font:600 1rem/1.5 system-ui,sans-serif;color:inherit;background:"
+    "#fff;border:1px solid #8b9096;border-radius:.75rem}"
+    "button.yes{color:#fff;background:#7a2ee6;border-color:#7a2ee6}"
+    ":focus-visible{outline:2px solid #7a2ee6;outline-offset:2px}"
+    "@media(prefers-color-scheme:dark){"
+    "body,.act{color:#eceef0;background:#16181b}"
+    ".by,dt,label,.as,small{color:#a2abb3}"
+    "dl{border-color:#2e3338}"
+    ".what{border-color:#5b4685;background:#2b2140}"
+    "input,select,textarea,button{background:#1d2024;border-color:#737b83}"
+    "input,select,textarea{color:#eceef0}.wrong{color:#ffb4ab}"
+    "button.yes{color:#1d1230;background:#c4a2ff;border-color:#c4a2ff}"
+    ":focus-visible{outline-color:#c4a2ff}}";
+
+/* In the language that this browser asks for. */
+static const struct linkwords *words_for(const struct app *a, struct conn *c)
 {
-    struct buf shown;
-    buf_init(&shown, 0);
-    glyph_show(&shown, s, GLYPH_LINE);
-    for (size_t i = 0; i < shown.len; i++) {
-        char c = shown.ptr[i];
-        if (c == '&') buf_lit(out, "&amp;");
-        else if (c == '<') buf_lit(out, "&lt;");
-        else if (c == '>') buf_lit(out, "&gt;");
-        else if (c == '"') buf_lit(out, "&quot;");
-        else if (c == '\'') buf_lit(out, "&#39;");
-        else buf_chr(out, c);
-    }
-    if (shown.err) out->err = shown.err;
-    buf_done(&shown);
+    const struct strs *l = &a->look.languages;
+    return linkwords_for(l->list, l->count, request_header(conn_request(c), "accept-language"));
 }
 
-static void begin_page(struct buf *out, const struct app *a, const char *title)
+static void begin_page(struct buf *out, const struct app *a, const struct linkwords *w,
+                       const char *title)
 {
-    buf_lit(out, "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">"
-                 "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
+    buf_printf(out, "<!doctype html><html lang=\"%s\"><meta charset=\"utf-8\">", w->lang);
+    buf_lit(out, "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
+                 "<meta name=\"color-scheme\" content=\"light dark\">"
                  "<meta name=\"robots\" content=\"noindex\"><title>");
-    buf_lit(out, title);
-    buf_lit(out, "</title><style>body{font:1.05rem/1.5 system-ui,sans-serif;max-width:36rem;margin:"
-                 "2rem auto;padding:0 1rem;color:#16181d;background:#fff}h1{font-size:1.3rem}"
-                 "dl{border:1px solid #c9ced8;border-radius:.5rem;padding:.5rem 1rem}dt{color:#555}"
-                 "dd{margin:0 0 .5rem;overflow-wrap:anywhere}button{font:inherit;padding:.8rem "
-                 "1.4rem;margin:.5rem .5rem 0 0;border-radius:.5rem;border:1px solid #16181d;"
-                 "background:#fff;min-width:8rem}button.yes{background:#16181d;color:#fff}input{"
-                 "font:inherit;width:100%;box-sizing:border-box;padding:.6rem}@media(prefers-color-"
-                 "scheme:dark){body{background:#16181d;color:#f2f3f5}dt{color:#b6bcc8}button,input{"
-                 "background:#22252c;color:#f2f3f5;border-color:#8a93a5}button.yes{background:"
-                 "#f2f3f5;color:#16181d}}</style><main><p>");
-    put_html(out, a->look.name);
+    buf_printf(out, "%s</title><style>%s</style><main><p class=\"by\">", title, STYLE);
+    html_put(out, a->look.name);
     buf_lit(out, "</p><h1>");
 }
 
@@ -292,73 +316,128 @@ static void reply_page(struct conn *c, int status, struct buf *b)
                     "frame-ancestors 'none'; base-uri 'none'"));
     conn_header(c, "Referrer-Policy", STR("same-origin"));
     conn_header(c, "X-Content-Type-Options", STR("nosniff"));
+    conn_header(c, "Vary", STR("Accept-Language"));
     buf_lit(b, "</main></html>");
     if (b->err) conn_error(c, 503, "out_of_memory", "The server is out of memory; try again.");
     else conn_reply(c, status, "text/html; charset=utf-8", buf_view(b));
     buf_done(b);
 }
 
-/* A page of one sentence. */
+/* A page of one sentence; below it what the server says more exactly, which is English at every
+ * door (NULL: nothing). */
 static void say(struct conn *c, const struct app *a, int status, const char *title,
-                const char *what)
+                const char *what, const char *exactly)
 {
     struct buf b;
     buf_init(&b, 0);
-    begin_page(&b, a, title);
-    put_html(&b, str_c(title));
-    buf_lit(&b, "</h1><p>");
-    put_html(&b, str_c(what));
-    buf_lit(&b, "</p>");
+    begin_page(&b, a, words_for(a, c), title);
+    buf_printf(&b, "%s</h1><p>%s</p>", title, what);
+    if (exactly) {
+        buf_lit(&b, "<p class=\"as\" lang=\"en\">");
+        html_put(&b, str_c(exactly));
+        buf_lit(&b, "</p>");
+    }
     reply_page(c, status, &b);
 }
 
 static void say_void(struct conn *c, const struct app *a)
 {
-    say(c, a, 410, "This link is of no use",
-        "It is not one of ours, its time is over, or what it asked about is decided. Nothing was "
-        "changed.");
+    const struct linkwords *w = words_for(a, c);
+    say(c, a, 410, w->void_link, w->void_why, NULL);
 }
 
-static void say_not_theirs(struct conn *c, const struct app *a, const char *why)
+static void say_not_theirs(struct conn *c, const struct app *a, const char *exactly)
 {
-    say(c, a, 403, "Not yours to decide", why ? why : "Somebody else has to decide this.");
+    const struct linkwords *w = words_for(a, c);
+    say(c, a, 403, w->not_yours, w->not_yours_why, exactly);
 }
 
 static void put_row(struct buf *b, const char *name, struct str value)
 {
     if (!value.len) return;
     buf_printf(b, "<dt>%s</dt><dd>", name);
-    put_html(b, value);
+    html_put(b, value);
     buf_lit(b, "</dd>");
 }
 
-static void write_question(struct buf *b, const struct app *a, const struct asklink *k,
-                           const struct jv *row)
+/* What there is to be typed: a tool's own form, or the arguments that may be changed. */
+static struct linkform form_of(const struct app *a, struct conn *c, const struct jv *row)
 {
-    const struct jv *input = jv_get(row, "input");
-    begin_page(b, a, "A decision is waiting");
-    put_html(b, jv_str_at(row, "ask"));
-    buf_lit(b, "</h1><dl>");
-    put_row(b, "Tool", jv_str_at(row, "tool"));
-    if (jv_is(input, JSON_OBJECT))
-        JV_EACH (m, input) {
-            buf_lit(b, "<dt>");
-            put_html(b, m->key);
-            buf_lit(b, "</dt><dd>");
-            put_html(b, m->type == JSON_STRING ? m->str : m->raw);
-            buf_lit(b, "</dd>");
-        }
-    put_row(b, "Asked for by", k->owner);
-    put_row(b, "Their words", jv_str_at(row, "said"));
-    put_row(b, "Risk", jv_str_at(row, "risk"));
-    put_row(b, "Waits until", jv_str_at(row, "expires_at"));
-    buf_lit(b,
-            "</dl><form method=\"post\"><p><label>Reason (if you like)<br><input name=\"reason\" "
-            "maxlength=\"500\"></label></p><button class=\"yes\" name=\"decision\" "
-            "value=\"approve\">Approve</button><button name=\"decision\" value=\"deny\">Deny"
-            "</button></form><p>You decide as ");
-    put_html(b, k->person);
-    buf_lit(b, ".</p>");
+    const struct linkwords *words = words_for(a, c);
+    const struct jv        *schema = jv_get(row, "schema");
+    const struct tool *tool = registry_find(hub_setup(a->hub)->registry, jv_str_at(row, "tool"));
+    if (schema) return (struct linkform){ .schema = schema, .words = words };
+    if (!tool || !jv_is(jv_get(row, "edit"), JSON_ARRAY))
+        return (struct linkform){ .words = words };
+    return (struct linkform){ .schema = tool->schema,
+                              .values = jv_get(row, "input"),
+                              .only = jv_get(row, "edit"),
+                              .words = words };
+}
+
+/* To the minute, as people read it; the record has the rest. */
+static void put_moment(struct buf *b, const char *name, struct str rfc3339)
+{
+    char text[32];
+    if (rfc3339.len < 16) return;
+    int n = snprintf(text, sizeof text, "%.10s, %.5s UTC", rfc3339.ptr, rfc3339.ptr + 11);
+    put_row(b, name, (struct str){ text, (size_t)n });
+}
+
+static void put_arguments(struct buf *b, const struct jv *input)
+{
+    size_t n = 0;
+    if (!jv_is(input, JSON_OBJECT)) return;
+    JV_EACH (m, input) {
+        buf_lit(b, n++ ? "<dt>" : "<dl class=\"what\"><dt>");
+        html_put(b, m->key);
+        buf_lit(b, "</dt><dd>");
+        html_put(b, m->type == JSON_STRING ? m->str : m->raw);
+        buf_lit(b, "</dd>");
+    }
+    if (n) buf_lit(b, "</dl>");
+}
+
+static struct str risk_word(const struct linkwords *w, struct str risk)
+{
+    if (str_is(risk, "low")) return str_c(w->risk_low);
+    return str_is(risk, "high") ? str_c(w->risk_high) : risk;
+}
+
+/* A no needs no form: its button passes the browser's own check of the fields. */
+static void put_buttons(struct buf *b, const struct linkwords *w)
+{
+    buf_printf(b, "<label>%s<input name=\"reason\" maxlength=\"500\"></label>", w->reason);
+    buf_printf(b, "<p class=\"act\"><button class=\"yes\" name=\"decision\" value=\"approve\">%s",
+               w->approve);
+    buf_printf(b, "</button><button name=\"decision\" value=\"deny\" formnovalidate>%s", w->deny);
+    buf_lit(b, "</button></p>");
+}
+
+/* What is asked about stands first; the buttons stay in sight, however long it is. */
+static void write_question(struct buf *b, const struct app *a, const struct asklink *k,
+                           const struct jv *row, const struct linkform *form)
+{
+    char                    until[CLOCK_RFC3339_LEN + 1];
+    const struct linkwords *w = form->words;
+    begin_page(b, a, w, w->waiting);
+    html_put(b, jv_str_at(row, "ask"));
+    buf_lit(b, "</h1><form method=\"post\">");
+    put_arguments(b, jv_get(row, "input"));
+    buf_lit(b, "<dl>");
+    put_row(b, w->asked_by, k->owner);
+    if (sight_words(a->hub, k->owner, k->person)) put_row(b, w->said, jv_str_at(row, "said"));
+    put_row(b, w->tool, jv_str_at(row, "tool"));
+    put_row(b, w->risk, risk_word(w, jv_str_at(row, "risk")));
+    clock_rfc3339(k->until_s * 1000, until);
+    put_moment(b, w->waits_until, jv_str_at(row, "expires_at"));
+    put_moment(b, w->good_until, str_c(until));
+    buf_lit(b, "</dl>");
+    linkform_write(b, form);
+    put_buttons(b, w);
+    buf_lit(b, "</form><p class=\"as\">");
+    linkwords_fill(b, w->decide_as, k->person, html_put);
+    buf_lit(b, "</p>");
 }
 
 /* Has this person answered since it was made? Also when they took it back: that needs a new one. */
@@ -404,8 +483,9 @@ static void on_look(struct store_list *l, enum err e, const struct store_row *ro
         if (!row) say_void(c, a);
         else if (!may_answer(a, row, link.owner, link.person)) say_not_theirs(c, a, NULL);
         else {
+            struct linkform form = form_of(a, c, row);
             buf_init(&b, 0);
-            write_question(&b, a, &link, row);
+            write_question(&b, a, &link, row, &form);
             reply_page(c, 200, &b);
         }
     }
@@ -414,55 +494,35 @@ static void on_look(struct store_list *l, enum err e, const struct store_row *ro
 
 /* --- deciding --------------------------------------------------------------------------------- */
 
-/* One member of an application/x-www-form-urlencoded body; in `a`. */
-static unsigned count_members(struct str body, const char *name)
-{
-    struct str pair, key;
-    unsigned   n = 0;
-    while (str_split(&body, '&', &pair))
-        if (str_split(&pair, '=', &key) && str_is(key, name)) n++;
-    return n;
-}
-
-static struct str form_member(struct arena *a, struct str body, const char *name)
-{
-    struct str pair, key;
-    while (str_split(&body, '&', &pair)) {
-        if (!str_split(&pair, '=', &key) || !str_is(key, name)) continue;
-        char  *out = arena_alloc(a, pair.len + 1);
-        size_t n = 0;
-        for (size_t i = 0; out && i < pair.len; i++) {
-            unsigned v;
-            if (pair.ptr[i] == '+') out[n++] = ' ';
-            else if (pair.ptr[i] == '%' && i + 2 < pair.len &&
-                     sscanf((char[]){ pair.ptr[i + 1], pair.ptr[i + 2], 0 }, "%2x", &v) == 1) {
-                out[n++] = (char)v;
-                i += 2;
-            } else out[n++] = pair.ptr[i];
-        }
-        return out ? str_n(out, n) : STR_NONE;
-    }
-    return STR_NONE;
-}
-
 static void on_decided(struct ask *k, struct command *c, const struct receipt *r)
 {
+    const struct linkwords *w = words_for(k->app, k->conn);
     if (r->status == 200 && !r->duplicate)
-        say(k->conn, k->app, 200, c->decide.confirmed ? "You said yes" : "You said no",
-            "It is recorded under your name. You may close this page.");
-    else if (r->status >= 500)
-        say(k->conn, k->app, 503, "Not now", "It could not be saved. Try again in a moment.");
+        say(k->conn, k->app, 200, c->decide.confirmed ? w->said_yes : w->said_no, w->recorded,
+            NULL);
+    else if (r->status >= 500) say(k->conn, k->app, 503, w->not_now, w->not_saved, NULL);
     else if (r->status == 403) say_not_theirs(k->conn, k->app, r->message);
-    else if (r->status == 422)
-        say(k->conn, k->app, 422, "Nothing was decided",
-            "This asks for more than a yes. Answer it in the conversation, or in your inbox.");
+    else if (r->status == 422) say(k->conn, k->app, 422, w->undecided, w->elsewhere, r->message);
     else say_void(k->conn, k->app);
 }
 
-static void decide(struct listing *k, struct request *q, const struct asklink *link)
+/* What was typed goes with the yes: as the tool's answer, or as other arguments. Unchanged ones are a
+ * plain yes. */
+static void add_typed(struct command *c, const struct linkform *form, struct str typed)
+{
+    struct jv *input;
+    if (!c->decide.confirmed || !typed.ptr) return;
+    typed = arena_dup(&c->arena, typed);
+    if (!form->only) c->decide.payload = typed;
+    else if (json_parse(&c->arena, typed, &input, NULL) != OK) c->arena.failed = true;
+    else if (!jv_equal(input, form->values)) c->decide.input = input;
+}
+
+static void decide(struct listing *k, struct request *q, const struct asklink *link,
+                   const struct linkform *form, struct str typed)
 {
     struct app     *a = k->ask.app;
-    struct str      decision = form_member(q->arena, q->body, "decision"), roles;
+    struct str      decision = form_member(q->arena, q->body, STR("decision")), roles;
     struct command *c = command_new(CMD_DECIDE);
     struct ask     *ask = c ? ask_new(a->server, q, on_decided) : NULL;
     if (!ask) {
@@ -479,15 +539,42 @@ static void decide(struct listing *k, struct request *q, const struct asklink *l
         a->approvers_only ? roles_have(roles, STR("approver")) : str_eq(link->person, link->owner);
     c->decide.confirmed = str_is(decision, "approve");
     c->decide.reason =
-        arena_dup(&c->arena, str_cut(form_member(q->arena, q->body, "reason"), 2000));
+        arena_dup(&c->arena, str_cut(form_member(q->arena, q->body, STR("reason")), 2000));
+    add_typed(c, form, typed);
     ask_submit(ask, c);
 }
 
-/* It is one of ours, and decides nothing (any more). Looking at it again is nobody's fault. */
+/* It is one of ours, and decides nothing (now, or any more). Looking at it again is nobody's fault. */
 static void log_void(const struct request *q, const struct asklink *k, const char *why)
 {
     log_line(LOG_SECURITY, "link.refused", "why", why, "by", log_str(k->person), "id",
              log_str(k->id), "peer", log_str(conn_peer(q->conn)), NULL);
+}
+
+/* A yes with a form that does not fit is the same page once more, with what was typed and the reason at
+ * its field. */
+static void answer(struct listing *k, struct request *q, const struct asklink *link,
+                   const struct jv *row)
+{
+    struct linkform form = form_of(k->ask.app, q->conn, row);
+    struct str      typed = STR_NONE;
+    struct buf      b;
+    bool            yes = str_is(form_member(q->arena, q->body, STR("decision")), "approve");
+    form.typed = q->body;
+    if (yes) form.why = linkform_stray(q->arena, &form);
+    if (form.why.ptr) log_void(q, link, "edit_not_allowed");
+    else if (yes && linkform_any(&form)) {
+        typed = linkform_read(q->arena, &form);
+        form.why = linkform_judge(q->arena, &form, typed);
+        form.judged = true;
+    }
+    if (!form.why.ptr) {
+        decide(k, q, link, &form, typed);
+        return;
+    }
+    buf_init(&b, 0);
+    write_question(&b, k->ask.app, link, row, &form);
+    reply_page(q->conn, 422, &b);
 }
 
 static void on_answer(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
@@ -503,15 +590,15 @@ static void on_answer(struct store_list *l, enum err e, const struct store_row *
         const struct jv *row = NULL;
         if (read_token(&k->arena, a->links_key, q->param[0], &link))
             row = open_row(&k->arena, &link, rows, count);
-        struct str decision = form_member(q->arena, q->body, "decision");
-        bool       twice = count_members(q->body, "decision") != 1;
+        struct str decision = form_member(q->arena, q->body, STR("decision"));
+        bool       twice = form_count(q->arena, q->body, STR("decision")) != 1;
         bool       theirs = row && may_answer(a, row, link.owner, link.person);
         if (!theirs) log_void(q, &link, row ? "not_approver" : "used_or_over");
         if (!row) say_void(c, a);
         else if (!theirs) say_not_theirs(c, a, NULL);
         else if (twice || (!str_is(decision, "approve") && !str_is(decision, "deny")))
-            say(c, a, 422, "Nothing was decided", "Press Approve or Deny.");
-        else decide(k, q, &link);
+            say(c, a, 422, words_for(a, c)->undecided, words_for(a, c)->press, NULL);
+        else answer(k, q, &link, row);
     }
     listing_free(k);
 }

@@ -1,7 +1,7 @@
 /* context.c -- what whoever decides may read of the conversation that led to a request, beside the
- * request itself: nothing, the words that led to it (they stand in the request's row), or the
- * conversation's last lines. `approvals.context` says which; whose conversation it is reads all of
- * it anyway.
+ * request itself: nothing, the words that led to it (they stand in the request's row: sight.h), or
+ * the conversation's last lines. `approvals.context` says which; whose conversation it is reads all
+ * of it anyway.
  *
  * Only words: what tools brought and what was attached is none of the approver's business, and a
  * model's thoughts are nobody's. */
@@ -116,7 +116,7 @@ void rest_context(struct server *s, struct request *q)
     const struct app *a = app_of(s);
     bool              all = (a->approvers_only && (q->principal->roles & ROLE_APPROVER)) ||
                rules_concern(hub_setup(a->hub)->rules, q->principal->words);
-    if (all && a->context != CONTEXT_CONVERSATION) {
+    if (all && hub_setup(a->hub)->context != CONTEXT_CONVERSATION) {
         conn_error(q->conn, 403, "no_context",
                    "Approvers do not read conversations here (approvals.context).");
         return;
@@ -131,27 +131,4 @@ void rest_context(struct server *s, struct request *q)
     c->anyones = all;
     c->peek = true;
     ask_submit(k, c);
-}
-
-/* A row without the words that led to it. */
-void context_hide(struct buf *out, struct str body)
-{
-    struct arena a;
-    struct jv   *row;
-    struct jsonw w;
-    arena_init(&a, 0);
-    jsonw_init(&w, out);
-    if (json_parse(&a, body, &row, NULL) != OK) out->err = ERR_NOMEM;
-    else {
-        jw_obj(&w);
-        JV_EACH (v, row) {
-            if (str_is(v->key, "said")) jw_kstrz(&w, "said", NULL);
-            else {
-                jw_key_str(&w, v->key);
-                jw_jv(&w, v);
-            }
-        }
-        jw_end_obj(&w);
-    }
-    arena_done(&a);
 }

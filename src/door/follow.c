@@ -1,19 +1,16 @@
 /* follow.c -- see follow.h. */
 #include "door/follow.h"
 
-#include "run/response.h"
-
 struct follow {
     struct source   source;
     struct follower follower;
     struct hub     *hub;
     struct encoder  enc;
-    bool            over; /* the thread is gone, and of its words not even the rest is given */
-    char            run[64], response[64], model[128], owner[PRINCIPAL_MAX];
-    struct str      leaves;  /* whose run ends with this stream; STR_NONE: nobody's */
-    char           *segment; /* NULL: it has no name */
-    struct buf      first;   /* what is still to be sent before the encoder's */
+    bool            over;    /* the thread is gone, and of its words not even the rest is given */
     bool            list;    /* of JSON, with a bracket at its end */
+    struct str      leaves;  /* whose run ends with this stream; STR_NONE: nobody's */
+    struct buf      first;   /* what is still to be sent before the encoder's */
+    char            names[]; /* what `leaves` and the encoder point at */
 };
 
 static void wake(struct follower *f)
@@ -65,17 +62,13 @@ static enum pull pull(struct source *s, struct buf *out, size_t room)
 
 void follow_leave(struct hub *h, struct thread *t, struct str owner, struct str response)
 {
-    const struct fold *f = t && !thread_away(t) ? thread_fold(t) : NULL;
-    const struct fact *r = f ? response_find(f, response) : NULL;
-    if (!r || hub_draining(h) || thread_watched(t) || !run_live(f->run) ||
-        !str_eq(f->run->id, r->run) || response_end(f, r, f->count))
-        return;
-    struct command *c = command_new(CMD_STOP);
+    struct command *c = t && !hub_draining(h) ? command_new(CMD_STOP) : NULL;
     if (!c) return;
     c->log.owner = c->by = arena_dup(&c->arena, owner);
     c->log.thread = arena_dup(&c->arena, thread_id(t));
     c->via = STR("responses");
-    c->stop.gently = true;
+    c->stop.gently = c->stop.unwatched = true;
+    c->stop.response = arena_dup(&c->arena, response);
     c->done = command_drop;
     hub_submit(h, c);
 }
@@ -89,37 +82,35 @@ static void gone(struct source *s)
     thread_unfollow(&w->follower);
     encoder_done(&w->enc);
     buf_done(&w->first);
-    mem_free(w->segment);
     mem_free(w);
 }
 
-static struct str keep(char *room, size_t size, struct str s)
+/* Into the room at *at, which has enough of it. */
+static struct str keep(char **at, struct str s)
 {
-    if (!s.len || s.len > size) return STR_NONE;
-    memcpy(room, s.ptr, s.len);
-    return str_n(room, s.len);
+    if (!s.len) return STR_NONE;
+    memcpy(*at, s.ptr, s.len);
+    *at += s.len;
+    return str_n(*at - s.len, s.len);
 }
 
 static struct follow *follow_new(const struct dialect *d, struct thread *t,
                                  const struct stream_start *s, bool list)
 {
-    struct follow      *w = mem_alloc(sizeof *w);
+    size_t              names = s->run.len + s->response.len + s->model.len + s->segment.len;
+    struct follow      *w = mem_alloc(sizeof *w + names + s->leaves.len);
     struct stream_start at = *s;
     if (!w) return NULL;
+    char *room = w->names;
     w->source = (struct source){ .pull = pull, .gone = gone };
     w->follower.wake = wake;
     w->follower.over = over;
     w->follower.counts = true;
-    at.run = keep(w->run, sizeof w->run, s->run);
-    at.response = keep(w->response, sizeof w->response, s->response);
-    at.model = keep(w->model, sizeof w->model, s->model);
-    w->leaves = keep(w->owner, sizeof w->owner, s->leaves);
-    if (s->segment.len && !(w->segment = mem_alloc(s->segment.len))) {
-        mem_free(w);
-        return NULL;
-    }
-    if (w->segment) memcpy(w->segment, s->segment.ptr, s->segment.len);
-    at.segment = str_n(w->segment, s->segment.len);
+    at.run = keep(&room, s->run);
+    at.response = keep(&room, s->response);
+    at.model = keep(&room, s->model);
+    at.segment = keep(&room, s->segment);
+    w->leaves = keep(&room, s->leaves);
     w->list = list;
     encoder_start(&w->enc, d, list ? &carrier_list : &carrier_sse, NULL, t, &at);
     return w;

@@ -12,8 +12,8 @@
 
 #define FOLLOW_HEARTBEAT_MS 15000
 
-/* Nobody reads that response any more, and nobody can later: what was begun comes to its end, and
- * no model goes on (CMD_STOP, gently). */
+/* Its reader went, and nobody can read it later: unless somebody else still looks, on whichever
+ * node, what was begun comes to its end, and no model goes on (CMD_STOP, gently). */
 void follow_leave(struct hub *h, struct thread *t, struct str owner, struct str response);
 
 /* Answers the connection with the stream (Parley-Thread and Parley-Run set). */

@@ -1,6 +1,7 @@
 /* forget.c -- erasing somebody: every conversation of theirs, and their name where it stays. */
 #include "auth/sessions.h"
 #include "door/app.h"
+#include "run/people.h"
 #include "run/record.h"
 #include "run/sweep.h"
 
@@ -8,7 +9,7 @@ struct erasing {
     struct erase       x;
     struct ask         ask;
     struct arena       arena;
-    struct store_match rows[3];
+    struct store_match rows[5];
 };
 
 static void on_erased(struct erase *x, enum err e)
@@ -33,8 +34,9 @@ static void on_erased(struct erase *x, enum err e)
     mem_free(k);
 }
 
-/* Their sign-ins (sessions.h), their tokens at MCP servers (tool/mcp/oauth.h), and the links by
- * which others read what they wrote (share.c). False: no memory. */
+/* Their sign-ins (sessions.h), their tokens at MCP servers (tool/mcp/oauth.h), the links by which
+ * others read what they wrote (share.c), their roles (people.h), and the sessions of their MCP
+ * clients. False: no memory. */
 static bool find_rows(struct erasing *k)
 {
     char family[SESSION_FAMILY_LEN + 1];
@@ -46,6 +48,11 @@ static bool find_rows(struct erasing *k)
                               .ends = arena_printf(&k->arena, "/" STR_FMT, STR_ARG(k->x.name)) };
     k->rows[2] = (struct store_match){ .begins = STR("share:"),
                                        .holds = record_member(&k->arena, "owner", k->x.name) };
+    k->rows[3] =
+        (struct store_match){ .begins = STR(PEOPLE_ROWS),
+                              .ends = arena_printf(&k->arena, "/" STR_FMT, STR_ARG(k->x.name)) };
+    k->rows[4] = (struct store_match){ 0 };
+    if (!mcps_rows_of(&k->arena, k->x.name, &k->rows[4].begins)) return false;
     k->x.matches = k->rows;
     k->x.match_count = sizeof k->rows / sizeof *k->rows;
     return !k->arena.failed && k->rows[2].holds.ptr; /* without it all links would be theirs */
@@ -80,6 +87,7 @@ void people_erase(struct server *s, struct request *q)
         return;
     }
     connect_forget(app_of(s), k->x.name);
+    people_forget(hub_setup(app_of(s)->hub)->people, k->x.name);
     conn_hold(q->conn, &k->ask.hold);
     erase_begin(&k->x, app_of(s)->hub);
 }

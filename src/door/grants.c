@@ -28,17 +28,10 @@ static void write_list(struct buf *b, const struct hub *h, const struct store_ro
 }
 
 /* What is shown as ended is to stay so. */
-static void end_lost(struct app *a, const struct store_row *row)
+static void end_over(struct hub *h, const struct store_row *row)
 {
-    struct command *c = grant_lost(a->hub, &row->stock) ? command_new(CMD_REVOKE) : NULL;
-    if (!c) return;
-    c->log.owner = arena_dup(&c->arena, row->owner);
-    c->log.thread = arena_dup(&c->arena, row->thread);
-    c->id = arena_dup(&c->arena, row->stock.holder);
-    c->via = STR("role");
-    c->done = command_drop;
-    if (c->arena.failed) command_free(c);
-    else hub_submit(a->hub, c);
+    struct command *c = grant_closing(h, row);
+    if (c) hub_submit(h, c);
 }
 
 static void on_list(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
@@ -50,7 +43,7 @@ static void on_list(struct store_list *l, enum err e, const struct store_row *ro
         buf_init(&b, 0);
         write_list(&b, k->ask.app->hub, rows, count, next);
         json_reply(k->ask.conn, 200, &b);
-        for (size_t i = 0; i < count; i++) end_lost(k->ask.app, &rows[i]);
+        for (size_t i = 0; i < count; i++) end_over(k->ask.app->hub, &rows[i]);
     }
     listing_free(k);
 }

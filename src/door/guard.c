@@ -126,6 +126,14 @@ void guard_unavailable(struct request *q)
                  2);
 }
 
+void guard_unnoted(struct request *q)
+{
+    refuse_later(q, 503, "store_unavailable",
+                 "Your roles have changed, and that cannot be written down, because the store does "
+                 "not answer at the moment. Try again in a moment.",
+                 2);
+}
+
 static bool unauthorized(struct request *q, bool tried, const char *why)
 {
     /* Who shows nothing is sent to sign in; who shows something bad is a security event. */

@@ -225,6 +225,41 @@ static enum identity on_behalf(const struct request *q, struct principal *p, con
     return p->name.ptr ? IDENTITY_KNOWN : IDENTITY_NONE;
 }
 
+/* In the request's arena, as a waiter of sessionrow.c. */
+struct noting {
+    struct conn_hold   hold;
+    struct people_wait wait;
+    struct conn       *conn;
+};
+
+static void on_noted(struct people_wait *w, enum err e)
+{
+    struct noting *n = LIST_ITEM(w, struct noting, wait);
+    if (e) guard_unnoted(conn_request(n->conn));
+    else conn_again(n->conn);
+}
+
+static void noting_left(struct conn_hold *h)
+{
+    list_remove(&LIST_ITEM(h, struct noting, hold)->wait.node);
+}
+
+/* Roles that are others than they were are committed before anybody is answered by them. */
+static enum identity note_roles(struct app *a, struct request *q, struct principal *p)
+{
+    enum err       e = identify_roles(a, p);
+    struct noting *n = e == ERR_BUSY ? arena_new(q->arena, struct noting) : NULL;
+    if (!e) return IDENTITY_KNOWN;
+    if (!n) {
+        guard_unnoted(q);
+        return IDENTITY_ASKED;
+    }
+    *n = (struct noting){ .hold.cancelled = noting_left, .wait.done = on_noted, .conn = q->conn };
+    people_wait(hub_setup(a->hub)->people, p->name, &n->wait);
+    conn_hold(q->conn, &n->hold);
+    return IDENTITY_ASKED;
+}
+
 enum identity identify(struct app *a, struct request *q, const char **why)
 {
     struct str token;
@@ -240,20 +275,21 @@ enum identity identify(struct app *a, struct request *q, const char **why)
     if (token.ptr) who = by_token(a, q, token, p, why);
     else if (!(q->access & KEYS_ONLY)) who = by_cookie(a, q, p, why);
     if (who == IDENTITY_KNOWN && p->user_header.len) who = on_behalf(q, p, why);
+    if (who == IDENTITY_KNOWN) who = note_roles(a, q, p);
     if (who != IDENTITY_KNOWN) return who;
-    identify_roles(a, p);
     q->principal = p;
     identify_until(q->conn, p);
     return IDENTITY_KNOWN;
 }
 
-void identify_roles(struct app *a, struct principal *p)
+enum err identify_roles(struct app *a, struct principal *p)
 {
     const struct hub_setup *s = hub_setup(a->hub);
 
-    if (rules_concern(s->rules, p->words) || roles_have(p->words, STR("notifier")))
-        p->roles |= ROLE_NAMED;
-    people_saw(s->people, p->name, p->words);
+    bool named = rules_concern(s->rules, p->words);
+
+    if (named || roles_have(p->words, STR("notifier"))) p->roles |= ROLE_NAMED;
+    return people_saw(s->people, p->name, p->words, named || roles_have(p->words, STR("approver")));
 }
 
 void identify_until(struct conn *c, const struct principal *p)

@@ -15,21 +15,15 @@
 #include "dialect/dialect.h"
 #include "dialect/payload.h"
 #include "door/chat.h"
+#include "door/knock.h"
 #include "http/ws.h"
 
 #define BAD_JSON_MAX 3
 /* commands of one socket that are not answered yet: each holds its message */
 #define UNDER_WAY_MAX 64
 #define NOT_SAID      "the first message does not say who it is"
-#define AUTH_MS       5000 /* a socket that nobody knows may stay silent so long */
 
 enum framing_kind { FRAMES_SSE, FRAMES_JSON };
-
-/* A socket that came in without saying who it is: its first message must. */
-struct knock {
-    struct loop_timer timer;
-    struct live      *live;
-};
 
 struct live {
     struct source      source;
@@ -292,21 +286,16 @@ static void source_gone(struct source *s)
     thread_unfollow(&l->follower);
 }
 
-static void knock_closed(struct loop_timer *t)
+static void knocked(struct live *l)
 {
-    mem_free(LIST_ITEM(t, struct knock, timer));
-}
-
-static void knock_end(struct live *l)
-{
-    if (l->knock) loop_timer_close(&l->knock->timer, knock_closed);
+    knock_end(l->knock);
     l->knock = NULL;
 }
 
 static void peer_gone(struct ws_peer *p)
 {
     struct live *l = LIST_ITEM(p, struct live, peer);
-    knock_end(l);
+    knocked(l);
     l->conn = NULL;
     release(l);
 }
@@ -653,13 +642,13 @@ static void join_thread(struct live *l);
 static void unauthorized(struct live *l, const char *why)
 {
     identify_failed(l->conn, why, STR("/live"));
-    knock_end(l);
+    knocked(l);
     conn_ws_close(l->conn, WS_UNAUTHORIZED, "sign in");
 }
 
-static void on_silence(struct loop_timer *t)
+static void on_silence(void *live)
 {
-    unauthorized(LIST_ITEM(t, struct knock, timer)->live, "no first message");
+    unauthorized(live, "no first message");
 }
 
 static void know(struct live *l, const struct principal *p)
@@ -670,6 +659,28 @@ static void know(struct live *l, const struct principal *p)
     l->may_decide = may_decide(l->app, p);
 }
 
+static void turn_away(struct live *l, int code, const char *why)
+{
+    knocked(l);
+    conn_ws_close(l->conn, code, why);
+}
+
+static void on_message(struct ws_peer *p, struct str text, bool binary);
+
+/* It is known who they are, and they may be answered. What they said meanwhile comes now. */
+static void let_in(void *live, enum err e)
+{
+    struct live  *l = live;
+    struct knock *k = l->knock;
+    struct str    text;
+    l->knock = NULL;
+    if (!e) know(l, knock_who(k));
+    if (e || l->arena.failed) conn_ws_close(l->conn, 1013, "your roles cannot be written down now");
+    else join_thread(l);
+    while (!conn_ws_closing(l->conn) && knock_next(k, &text)) on_message(&l->peer, text, false);
+    knock_end(k);
+}
+
 /* The first message of a socket that is not known: {"type":"auth","token":...} and nothing else. */
 static void come_in(struct live *l, struct arena *a, struct str type, const struct jv *m)
 {
@@ -678,24 +689,14 @@ static void come_in(struct live *l, struct arena *a, struct str type, const stru
     enum auth_verdict v = type_is(type, "auth")
                               ? auth_token(l->app->auth, jv_str_at(m, "token"), a, &p, &why)
                               : AUTH_BAD;
-    if (v == AUTH_BAD) {
-        unauthorized(l, why);
-        return;
+    if (v == AUTH_BAD) unauthorized(l, why);
+    else if (v == AUTH_LATER) turn_away(l, 1013, "the keys are being fetched");
+    else if (!(p.roles & ROLE_USER)) turn_away(l, 1008, "your role has no conversations");
+    else {
+        enum err e = knock_note(l->knock, &p);
+        identify_until(l->conn, &p);
+        if (e != ERR_BUSY) let_in(l, e);
     }
-    knock_end(l);
-    if (v == AUTH_LATER) {
-        conn_ws_close(l->conn, 1013, "the keys are being fetched");
-        return;
-    }
-    if (!(p.roles & ROLE_USER)) {
-        conn_ws_close(l->conn, 1008, "your role has no conversations");
-        return;
-    }
-    identify_roles(l->app, &p);
-    know(l, &p);
-    identify_until(l->conn, &p);
-    if (!l->arena.failed) join_thread(l);
-    else conn_ws_close(l->conn, 1013, "out of memory");
 }
 
 static void on_message(struct ws_peer *p, struct str text, bool binary)
@@ -703,6 +704,10 @@ static void on_message(struct ws_peer *p, struct str text, bool binary)
     struct live *l = LIST_ITEM(p, struct live, peer);
     struct arena a;
     struct jv   *m;
+    if (knock_waits(l->knock) && !binary) {
+        if (!knock_keep(l->knock, text)) turn_away(l, 1013, "too much before you are let in");
+        return;
+    }
     if (l->knock && (binary || text.len > 2 * JWT_MAX)) {
         unauthorized(l, NOT_SAID);
         return;
@@ -728,6 +733,8 @@ static void on_message(struct ws_peer *p, struct str text, bool binary)
 
 /* --- the door --------------------------------------------------------------------------------- */
 
+static const struct knock_calls CALLS = { on_silence, let_in };
+
 static bool offers(const struct request *q, const char *protocol)
 {
     struct str list = request_header(q, "sec-websocket-protocol"), item;
@@ -750,17 +757,6 @@ static void join_thread(struct live *l)
     l->joining = c != NULL;
     if (c) live_submit(l, c);
     else conn_ws_close(l->conn, 1013, "out of memory");
-}
-
-static bool wait_for_auth(struct live *l)
-{
-    struct knock *k = mem_alloc(sizeof *k);
-    if (!k) return false;
-    k->live = l;
-    loop_timer_init(hub_setup(l->app->hub)->loop, &k->timer, on_silence);
-    loop_timer_set(&k->timer, AUTH_MS);
-    l->knock = k;
-    return true;
 }
 
 void door_live(struct server *s, struct request *q)
@@ -793,5 +789,6 @@ void door_live(struct server *s, struct request *q)
         return;
     }
     if (q->principal) join_thread(l);
-    else if (!wait_for_auth(l)) conn_ws_close(l->conn, 1013, "out of memory");
+    else if (!(l->knock = knock_new(l->app, &CALLS, l)))
+        conn_ws_close(l->conn, 1013, "out of memory");
 }

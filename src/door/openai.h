@@ -43,6 +43,8 @@ struct openai_turn {
     struct openai_past *past;
     size_t              past_count, past_next;
     struct str          effects; /* found so far: lists, with commas between */
+    struct str          seen;    /* the newest of those; STR_NONE: there was none */
+    struct str          tried;   /* the request id that was taken */
     /* app.turns: the one after it; the same request, sent again before this one has its response */
     struct openai_turn *next, *twins;
     bool                listed_turn;
@@ -57,6 +59,8 @@ void turn_refuse(struct openai_turn *t, int status, const char *code, const char
                  struct str param);
 void turn_no_memory(struct openai_turn *t);
 void turn_free(struct openai_turn *t);
+/* From the beginning: what it would have begun, another has begun. */
+void turn_anew(struct openai_turn *t);
 /* True: the same request is on its way already; this one will be told what that one is. */
 bool turn_is_second(struct openai_turn *t);
 /* A command of the turn, for its thread; NULL: no memory. */

@@ -77,6 +77,8 @@ static void put_tell(struct jsonw *w, const struct fold *f, const struct fact *o
         if (!c->finished || c->client || !was_asked(f, c, end) ||
             c->finished->outcome == WORD_CANCELLED || is_told(f, c))
             continue;
+        /* what was made of it was asked about, so it is told as itself */
+        if (c->replaced_by && !call_is_inner(c->replaced_by)) continue;
         jw_str(w, c->id);
     }
     if (answered.len) jw_str(w, answered);
@@ -160,6 +162,7 @@ static void on_done(struct command *c, const struct receipt *a)
     const struct fact  *r = wished(t, a);
     if (r) turn_tell(t, a->thread, r);
     else if (a->status >= 400) refused(t, a, STR_NONE);
+    else if (a->duplicate && c->kind == CMD_MESSAGE) turn_anew(t);
     else turn_refuse(t, 409, "already_decided", "This was already answered.", STR_NONE);
     command_free(c);
 }
@@ -322,15 +325,36 @@ void turn_again(struct openai_turn *t, struct thread *at, const struct fact *lef
 
 /* --- answers ------------------------------------------------------------------------------------------------ */
 
-/* The same was answered before: the response that told of it, or one that does so now. */
+/* What is recorded of a call that was answered, when no model has said it. */
+static const char *recorded_words(const struct call *c)
+{
+    if (!c->finished) return "This was decided already; it is under way.";
+    switch (c->finished->outcome) {
+    case WORD_DONE: return "This was approved already, and it was done.";
+    case WORD_FAILED: return "This was approved already; it was tried, and it failed.";
+    case WORD_DENIED: return "This was already denied; nothing was run.";
+    case WORD_UNKNOWN:
+        return "This was approved already. It may or may not have happened; somebody has to look.";
+    default: return "This was decided already, elsewhere.";
+    }
+}
+
+/* The same was answered before: the response that told of it, or one that does so now. One whose
+ * reader left before it said anything is said now. */
 static void tell_again(struct openai_turn *t, struct thread *at, const struct fact *of,
                        const struct call *call)
 {
     const struct fold *f = thread_fold(at);
-    const struct fact *r = response_of_call(f, call);
+    const struct fact *r = response_retold(f, response_of_call(f, call));
+    bool               left = r && response_left(f, r);
+    bool               denied = call->finished && call->finished->outcome == WORD_DENIED;
     struct buf         words = { 0 };
-    if (r) {
+    if (r && !left) {
         turn_tell(t, at, r);
+        return;
+    }
+    if (left && !denied && str_eq(f->run->id, r->run)) {
+        turn_again(t, at, r);
         return;
     }
     for (uint64_t s = call->finished ? call->finished->seq : f->count; s < f->count; s++) {
@@ -339,9 +363,17 @@ static void tell_again(struct openai_turn *t, struct thread *at, const struct fa
         for (size_t i = 0; i < x->parts_count; i++)
             if (x->parts[i].type == STEP_TEXT) buf_str(&words, x->parts[i].text);
     }
-    if (!words.len) buf_lit(&words, "This was decided already, elsewhere.");
+    if (!words.len) buf_lit(&words, recorded_words(call));
     respond(t, f, of, RESPOND_SAY, buf_view(&words), call->finished ? call->id : STR_NONE);
     buf_done(&words);
+}
+
+static const struct jv *kept_tree(struct command *c, struct str text)
+{
+    struct jv *v = NULL;
+    if (!text.ptr) return NULL;
+    if (json_parse(&c->arena, arena_dup(&c->arena, text), &v, NULL) != OK) c->arena.failed = true;
+    return v;
 }
 
 static struct command *answer(struct openai_turn *t, const struct oai_item *x,
@@ -355,6 +387,8 @@ static struct command *answer(struct openai_turn *t, const struct oai_item *x,
     if (x->kind == OAI_APPROVAL) {
         c->decide.confirmed = x->approve;
         c->decide.reason = arena_dup(&c->arena, x->reason.len ? x->reason : STR_NONE);
+        c->decide.grant = kept_tree(c, x->grant);
+        c->decide.input = kept_tree(c, x->input);
         return c;
     }
     jsonw_init(&w, &b);
@@ -580,7 +614,7 @@ static enum spoken_kind words_kind(struct openai_turn *t, const struct fold *f,
                                    struct spoken_answer list[SPOKEN_MAX], size_t *count)
 {
     bool items = t->q.form == OAI_FORM_ITEMS || t->q.form == OAI_FORM_EXTENSION;
-    bool code = spoken_has_code(turn_arena(t), f, t->q.text);
+    bool code = spoken_has_code(f, t->q.text);
     if (!t->ask.app->openai.words) return SPOKEN_MESSAGE; /* there are no codes */
     enum spoken_kind kind = spoken_read(turn_arena(t), f, t->q.text, list, count);
     if (t->q.only_text && (!items || code || kind == SPOKEN_ANSWERS)) return kind;
@@ -611,7 +645,7 @@ void turn_act(struct openai_turn *t, struct thread *at)
         answers |= t->q.items[i].kind == OAI_APPROVAL || t->q.items[i].kind == OAI_OUTPUT;
     if (!of && f && f->response_count && !t->forks) of = f->responses[f->response_count - 1];
     /* said beside its own answer: no message, and nothing for a model */
-    if (at && answers && t->q.has_message && spoken_has_code(turn_arena(t), f, t->q.text))
+    if (at && answers && t->q.has_message && spoken_has_code(f, t->q.text))
         t->q.has_message = false;
     if (at && answers) answer_all(t, at, of);
     else if (!at && answers && !t->q.has_message)

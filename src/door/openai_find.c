@@ -235,6 +235,18 @@ struct str turn_chain(struct openai_turn *t, const struct fold *f, const struct 
     return ok ? arena_dup(turn_arena(t), str_n(hash, CHAIN_LEN)) : STR_NONE;
 }
 
+static struct str exchange(struct openai_turn *t, size_t from, size_t to);
+
+/* Was it said in the conversation that the program names, as far as either of them has a name? */
+static bool is_named_so(struct openai_turn *t, const struct fact *r)
+{
+    size_t to = last_words(&t->q), from;
+    while (to && role_of(&t->q.items[to - 1]) != CHAIN_USER) to--;
+    for (from = to; from && !says(&t->q.items[from - 1], OAI_ASSISTANT);) from--;
+    struct str name = t->chat.len && r->note.len ? exchange(t, from, to) : STR_NONE;
+    return !name.len || str_eq(name, r->note);
+}
+
 /* Does the response say what the client says it said: all of it, or (stop was pressed) its
  * beginning? Then it is the one; better one that nothing continues yet. */
 static bool fits(struct openai_turn *t, const struct fold *f, const struct fact *r)
@@ -281,7 +293,7 @@ static void on_candidate(struct command *c, const struct receipt *a)
     const struct fold  *f = at ? thread_fold(at) : NULL;
     const struct fact  *r = f ? response_find(f, t->response) : NULL;
     command_free(c);
-    if (r && fits(t, f, r) && is_better(t, f, r)) {
+    if (r && is_named_so(t, r) && fits(t, f, r) && is_better(t, f, r)) {
         t->forks = true;
         turn_act(t, at);
         return;

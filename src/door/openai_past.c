@@ -11,6 +11,10 @@
  *                   names its conversations, another name is another conversation. While the
  *                   very same request is still being answered, nobody knows what it will do:
  *                   then it is one request, and both are told the same
+ *
+ * Two nodes may look at the same moment, and both find nothing. So what begins a thread has a request
+ * id made of the request and of the newest that was found: of two that saw the same, the store takes
+ * one, and the other looks again.
  */
 #include "base/clock.h"
 #include "door/openai.h"
@@ -80,11 +84,21 @@ static void on_look(struct command *c, const struct receipt *a)
     else look(t);
 }
 
+/* Taken once, and nothing new is found: what took it is there no more, and this one begins anew. */
+static void name(struct openai_turn *t, struct command *c)
+{
+    struct str id =
+        arena_printf(&c->arena, "openai:" STR_FMT ":" STR_FMT, STR_ARG(t->key), STR_ARG(t->seen));
+    if (t->key.len && !str_eq(id, t->tried)) c->request_id = id;
+    t->tried = arena_dup(turn_arena(t), id);
+}
+
 static void finish(struct openai_turn *t)
 {
     struct command *c = t->begins;
     t->begins = NULL;
     if (t->effects.len) c->effects = arena_printf(&c->arena, "[" STR_FMT "]", STR_ARG(t->effects));
+    name(t, c);
     if (turn_arena(t)->failed) c->arena.failed = true;
     turn_submit(t, c);
 }
@@ -126,6 +140,7 @@ static void on_copies(struct openai_turn *t, const struct store_row *rows, size_
 {
     struct openai_past source = t->past[0];
     if (!has_room(t, count + 2)) return;
+    if (count) t->seen = arena_dup(turn_arena(t), rows[0].thread);
     add(t, source.thread, STR_NONE);
     add(t, t->begins->family, STR_NONE);
     for (size_t i = 0; i < count; i++) add(t, rows[i].thread, STR_NONE);
@@ -145,6 +160,7 @@ void turn_fork(struct openai_turn *t, struct command *c, struct str source)
 static void on_same_words(struct openai_turn *t, const struct store_row *rows, size_t count)
 {
     if (!has_room(t, count + 1)) return;
+    if (count) t->seen = arena_dup(turn_arena(t), rows[0].thread);
     for (size_t i = 0; i < count; i++) add(t, rows[i].thread, rows[i].value);
     look(t);
 }

@@ -84,6 +84,7 @@ struct fetch {
 
 static void fetch_free(struct fetch *k)
 {
+    turnstile_leave(&k->ask.place);
     arena_done(&k->arena);
     mem_free(k);
 }
@@ -179,6 +180,17 @@ static struct fetch *fetch_new(struct server *s, struct request *q)
     return k;
 }
 
+static void fetch_go(struct turnstile_place *p)
+{
+    struct fetch *k = LIST_ITEM(p, struct fetch, ask.place);
+    hub_list(k->ask.app->hub, &k->list);
+}
+
+static void fetch_drop(struct ask *k)
+{
+    fetch_free(LIST_ITEM(k, struct fetch, ask));
+}
+
 static void fetch(struct server *s, struct request *q, struct fetch *k,
                   void (*found)(struct fetch *, struct thread *, const struct fact *))
 {
@@ -190,7 +202,9 @@ static void fetch(struct server *s, struct request *q, struct fetch *k,
                                    .limit = 1,
                                    .done = on_key };
     conn_hold(q->conn, &k->ask.hold);
-    hub_list(k->ask.app->hub, &k->list);
+    k->ask.drop = fetch_drop;
+    k->ask.place.go = fetch_go;
+    turnstile_enter(&k->ask.app->reads, &k->ask.place, k->owner);
 }
 
 /* --- the object, its events ------------------------------------------------------------------------------ */
@@ -408,9 +422,35 @@ static void conversation(struct server *s, struct request *q, enum command_kind 
     ask_submit(k, c);
 }
 
+static bool is_given(const struct jv *v)
+{
+    return v && v->type != JSON_NULL;
+}
+
+/* Words that it would begin with belong to its first request; to pass over them would be to lose them.
+ * What is only for the client's own eyes (metadata) is not kept, as the answer shows. */
+static bool is_plain(struct request *q)
+{
+    struct jv *body = NULL;
+    if (!str_trim(q->body).len) return true;
+    bool             read = json_parse(q->arena, q->body, &body, NULL) == OK;
+    const struct jv *items = read ? jv_get(body, "items") : NULL;
+    const struct jv *about = read ? jv_get(body, "metadata") : NULL;
+    if (!jv_is(body, JSON_OBJECT))
+        openai_error(q->conn, 400, "bad_json", "The body is not a JSON object.", STR_NONE);
+    else if (is_given(items) && !(items->type == JSON_ARRAY && !items->count))
+        openai_error(q->conn, 400, "unsupported_parameter",
+                     "A conversation begins empty; send these as the input of its first response.",
+                     STR("items"));
+    else if (is_given(about) && about->type != JSON_OBJECT)
+        openai_error(q->conn, 400, "invalid_type", "It must be an object.", STR("metadata"));
+    else return true;
+    return false;
+}
+
 void openai_conversation_new(struct server *s, struct request *q)
 {
-    conversation(s, q, CMD_CREATE, STR_NONE);
+    if (is_plain(q)) conversation(s, q, CMD_CREATE, STR_NONE);
 }
 
 static bool is_name(struct request *q)

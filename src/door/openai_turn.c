@@ -51,6 +51,15 @@ static void send_on(struct openai_turn *twin)
     }
 }
 
+void turn_anew(struct openai_turn *t)
+{
+    t->thread = t->response = t->effects = t->seen = STR_NONE;
+    t->rule = 0;
+    t->forks = false;
+    t->past_count = t->past_next = 0;
+    turn_find(t);
+}
+
 void turn_free(struct openai_turn *t)
 {
     struct openai_turn *twins = t->twins;

@@ -193,6 +193,16 @@ static void node_metrics(const struct app *a, struct buf *out)
                a->links->accepted_count);
 }
 
+static void turnstile_metrics(const struct app *a, struct buf *out)
+{
+    put_metric(out, "parley_reads_total", "counter", "Whole conversations read", a->reads.begun);
+    put_metric(out, "parley_reads_waiting", "gauge", "Readers of these that wait for their turn",
+               a->reads.count);
+    put_metric(out, "parley_searches_total", "counter", "Searches begun", a->searches.begun);
+    put_metric(out, "parley_searches_waiting", "gauge", "Searches that wait for their turn",
+               a->searches.count);
+}
+
 /* Of all nodes together, by each of them. */
 static void write_waiting(struct buf *out, const struct store_row *r)
 {
@@ -217,6 +227,7 @@ static void on_waiting(struct store_list *l, enum err e, const struct store_row 
         put_metric(&b, "parley_store_log_bytes", "gauge", "The store's write-ahead log",
                    store_log_bytes(hub_setup(a->hub)->store));
         if (!e && count) write_waiting(&b, &rows[0]);
+        turnstile_metrics(a, &b);
         node_metrics(a, &b);
         model_metrics(&b);
         otel_metrics(hub_setup(a->hub)->otel, &b);

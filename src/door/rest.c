@@ -1,108 +1,11 @@
-/* rest.c -- threads over REST: list, make, show, rename, delete, stop, actions, results. */
-#include "base/clock.h"
+/* rest.c -- threads over REST: make, show, rename, delete, stop, actions, results. Their list is in
+ * threadlist.c. */
 #include "base/id.h"
 #include "dialect/payload.h"
 #include "dialect/uimessages.h"
 #include "door/app.h"
 
-#define LIST_DEFAULT 50
-#define LIST_MAX     200
-#define TITLE_MAX    200
-
-static void write_time(struct jsonw *w, const char *key, int64_t ms)
-{
-    char text[CLOCK_RFC3339_LEN + 1];
-    clock_rfc3339(ms, text);
-    jw_kstrz(w, key, text);
-}
-
-/* `?limit=`; absent leaves it as it is. False: answered. */
-static bool limit_of(struct request *q, uint64_t *limit)
-{
-    struct str text = request_query(q, "limit");
-    if (!text.ptr || (str_to_u64(text, limit) && *limit >= 1 && *limit <= LIST_MAX)) return true;
-    conn_error(q->conn, 422, "bad_field", "\"limit\" must be a number from 1 to 200.");
-    return false;
-}
-
-/* --- the list -------------------------------------------------------------------------------- */
-
-/* `owners`: they are of several people. `lines`: with what was found in them. */
-static void write_threads(struct buf *b, const struct store_row *rows, size_t count,
-                          struct str next, bool owners, bool lines)
-{
-    struct jsonw w;
-    jsonw_init(&w, b);
-    jw_obj(&w);
-    jw_key(&w, "threads");
-    jw_arr(&w);
-    for (size_t i = 0; i < count; i++) {
-        jw_obj(&w);
-        jw_kstr(&w, "id", rows[i].thread);
-        jw_kstr(&w, "title", rows[i].title);
-        if (owners) jw_kstr(&w, "owner", rows[i].owner);
-        write_time(&w, "created_at", rows[i].created_ms);
-        write_time(&w, "updated_at", rows[i].updated_ms);
-        jw_kstr(&w, "state", rows[i].state);
-        if (rows[i].source.ptr) {
-            jw_kstr(&w, "source", rows[i].source);
-            jw_key(&w, "group");
-            jw_str_or_null(&w, rows[i].group);
-        }
-        if (lines) {
-            jw_key(&w, "line");
-            jw_str_or_null(&w, rows[i].line);
-        }
-        jw_end_obj(&w);
-    }
-    jw_end_arr(&w);
-    jw_key(&w, "next");
-    jw_str_or_null(&w, next.len ? next : STR_NONE);
-    jw_end_obj(&w);
-}
-
-static void on_threads(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
-                       struct str next)
-{
-    struct listing *k = LIST_ITEM(l, struct listing, list);
-    if (k->ask.conn && !listing_failed(k, e)) {
-        struct buf b;
-        buf_init(&b, 0);
-        write_threads(&b, rows, count, next, l->everybody, l->said);
-        json_reply(k->ask.conn, 200, &b);
-    }
-    listing_free(k);
-}
-
-void rest_threads(struct server *s, struct request *q)
-{
-    uint64_t   limit = LIST_DEFAULT;
-    struct str before = request_query(q, "before"), search = request_query(q, "search");
-    bool       all = str_is(request_query(q, "all"), "true");
-    if (!(q->principal->roles & (all ? ROLE_ADMIN : ROLE_USER))) {
-        conn_error(q->conn, 403, "forbidden",
-                   all ? "Only an administrator sees everybody's conversations."
-                       : "You have no conversations; ?all=true lists everybody's.");
-        return;
-    }
-    bool said = str_is(request_query(q, "in"), "all") && str_trim(search).len;
-    if (said && all) {
-        conn_error(q->conn, 403, "forbidden",
-                   "What others said is not searched: leave out \"in=all\" or \"all=true\".");
-        return;
-    }
-    if (!limit_of(q, &limit)) return;
-    struct listing *k = listing_new(s, q, STORE_THREADS);
-    if (!k) return;
-    k->list.said = said;
-    k->list.limit = (unsigned)limit;
-    k->list.before = arena_dup(&k->arena, before);
-    k->list.search = arena_dup(&k->arena, search);
-    k->list.source = arena_dup(&k->arena, request_query(q, "source"));
-    k->list.everybody = all;
-    k->list.done = on_threads;
-    listing_send(k);
-}
+#define TITLE_MAX 200
 
 /* --- one thread ------------------------------------------------------------------------------- */
 
@@ -185,7 +88,7 @@ static void on_thread(struct ask *k, struct command *c, const struct receipt *a)
 void rest_thread(struct server *s, struct request *q)
 {
     uint64_t        limit = 0;
-    struct command *c = limit_of(q, &limit) ? thread_command(q, CMD_FOLLOW) : NULL;
+    struct command *c = rest_limit(q, &limit) ? thread_command(q, CMD_FOLLOW) : NULL;
     struct ask     *k = c ? ask_new(s, q, on_thread) : NULL;
     if (!k) {
         command_free(c);
@@ -195,7 +98,7 @@ void rest_thread(struct server *s, struct request *q)
     k->before = arena_dup(&c->arena, request_query(q, "before"));
     k->limit = (size_t)limit;
     c->peek = true;
-    ask_submit(k, c);
+    ask_submit_long(k, c);
 }
 
 static void on_created(struct ask *k, struct command *c, const struct receipt *a)

@@ -325,7 +325,7 @@ static void on_link(struct store_session *x, enum err e)
     c->via = STR("rest");
     c->log.owner = c->by = arena_dup(&c->arena, k->owner);
     c->log.thread = arena_dup(&c->arena, jv_str_at(v, "thread"));
-    ask_submit(a, c);
+    ask_submit_long(a, c);
 }
 
 void share_read(struct server *s, struct request *q)

@@ -46,7 +46,7 @@ static void tell(struct request *q, const struct principal *p)
     if (p->until_s) clock_rfc3339(p->until_s * 1000, time);
     jw_kstrz(&w, "until", p->until_s ? time : NULL);
     jw_kstrz(&w, "decides", app_of(conn_server(q->conn))->approvers_only ? "approver" : "owner");
-    jw_kstrz(&w, "context", context_name(app_of(conn_server(q->conn))->context));
+    jw_kstrz(&w, "context", context_name(hub_setup(app_of(conn_server(q->conn))->hub)->context));
     jw_kbool(&w, "holds", hub_setup(app_of(conn_server(q->conn))->hub)->hold);
     jw_end_obj(&w);
     json_reply(q->conn, 200, &b);

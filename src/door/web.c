@@ -255,34 +255,36 @@ void web_logo(struct server *s, struct request *q)
     conn_reply_static(q->conn, 200, l->logo_type, l->logo);
 }
 
-/* Those that whoever asks may use. This door is open to strangers too: then those for everybody. */
-static void write_pages(struct app *a, struct request *q, struct jsonw *w)
+/* Those that whoever asks may use. */
+static void write_pages(struct app *a, const struct caller *who, struct jsonw *w)
 {
     const struct hub_setup *h = hub_setup(a->hub);
-    const char             *why;
-    struct caller           who = { 0 };
 
-    if (identify(a, q, &why) == IDENTITY_KNOWN) who = caller_of_request(q);
     jw_key(w, "pages");
     jw_arr(w);
     for (size_t i = 0; i < h->page_count; i++)
-        if (caller_has(&who, h->pages[i].roles, h->pages[i].role_count))
-            jw_str(w, h->pages[i].name);
+        if (caller_has(who, h->pages[i].roles, h->pages[i].role_count)) jw_str(w, h->pages[i].name);
     jw_end_arr(w);
 }
 
+/* This door is open to strangers, too: they are told of the pages for everybody. */
 void web_told(struct server *s, struct request *q)
 {
-    struct app  *a = app_of(s);
-    struct buf   b;
-    struct jsonw w;
+    struct app   *a = app_of(s);
+    struct caller who = { 0 };
+    const char   *why;
+    enum identity is = identify(a, q, &why);
+    struct buf    b;
+    struct jsonw  w;
 
+    if (is == IDENTITY_ASKED) return;
+    if (is == IDENTITY_KNOWN) who = caller_of_request(q);
     conn_header(q->conn, "Cache-Control", STR("no-cache"));
     buf_init(&b, 0);
     jsonw_init(&w, &b);
     buf_str(&b, str_cut(a->look.json, a->look.json.len - 1)); /* all but its last brace */
     w.need_comma = true;
-    write_pages(a, q, &w);
+    write_pages(a, &who, &w);
     jw_end_obj(&w);
     json_reply(q->conn, 200, &b);
 }

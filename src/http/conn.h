@@ -138,6 +138,7 @@ bool conn_wants_upgrade(const struct request *q);
  * nothing is pulled or delivered any more. Called inside pull(), return PULL_END or not, as you
  * like. */
 void conn_ws_close(struct conn *c, int code, const char *reason);
+bool conn_ws_closing(const struct conn *c); /* that was said, or the peer did */
 /* One complete frame, 2 to 10 bytes longer than the text. Server frames are not masked. */
 void ws_frame_text(struct buf *out, struct str text);
 /* For pull(): a whole text, or one that is too long for the room piece by piece, over as many pulls

@@ -14,8 +14,10 @@
  * What a peer can cost: STREAMS_MAX streams, each with what a connection may hold, and WINDOW
  * bytes of bodies that nobody has looked at; nothing is read while its socket is full. Streams
  * beside the first count as connections. A stream whose window stays shut for write_ms is cut off,
- * as is a head that does not end within head_ms. Who resets or pings without end is told to calm
- * down and left.
+ * as is a head that does not end within head_ms. Every frame costs one, whatever it is and whether
+ * nghttp2 tells of it, and what it brings pays for it: a request, bytes of a body, its end; answers
+ * that go out pay for the windows that are opened for them. Who owes too much brings nothing, without
+ * end: it is told to calm down and left.
  *
  * Nothing here frees a stream under a caller: one that has ended lies in `dead` until its carrier's
  * next flush. Callbacks of nghttp2 run inside h2_read and h2_pull and end no carrier.
@@ -30,8 +32,12 @@ enum {
     WINDOW = 256 * 1024,
     FRAME_MAX = 9 + 16 * 1024,
     FIELDS_MAX = 64,     /* of an answer; ours have about ten */
-    CONTROL_BURST = 500, /* frames that bring nothing: pings, settings, empty data */
-    CONTROL_RATE = 100,  /* and so many more in a second */
+    OWED_MAX = 500,      /* frames that brought nothing */
+    OWED_RATE = 100,     /* so many of them are forgiven in a second */
+    SLICE_FRAMES = 100,  /* so many are read before that is looked at */
+    OPENED_BYTES = 4096, /* for so much of an answer a window may be opened once */
+    PREFACE = 24,
+    FRAME_HEAD = 9,
     RESET_BURST = 200,
     RESET_RATE = 20,
 };
@@ -43,10 +49,15 @@ struct h2 {
     /* the head that is coming; there is never more than one */
     struct buf       method, path, authority, fields, cookie;
     bool             has_length;
-    uint64_t         head_ms;    /* since when; 0: none is coming */
-    int32_t          head_id;    /* of which stream */
-    uint64_t         control_ms; /* when `control` was reckoned */
-    unsigned         control;    /* frames that bring nothing, less what time forgave */
+    uint64_t         head_ms; /* since when; 0: none is coming */
+    int32_t          head_id; /* of which stream */
+    uint64_t         owed_ms; /* when `owed` was reckoned */
+    unsigned         owed;    /* frames that were not paid for, less what time forgave */
+    bool             flooded; /* and it was told */
+    /* where the next frame begins: bytes until then, and what there is of its head */
+    size_t           to_frame;
+    unsigned char    frame[FRAME_HEAD];
+    size_t           frame_len;
 };
 
 struct stream {
@@ -489,42 +500,59 @@ bool h2_stuck(struct conn *c, uint64_t now)
 
 /* --- frames --------------------------------------------------------------------------------- */
 
-/* True, once: enough. What was forgiven in the meantime is taken off first. */
-static bool too_much(struct conn *c)
+static void charge(struct conn *c, unsigned frames)
 {
     struct h2 *h = c->h2;
-    uint64_t   now = conn_now(c), forgiven = (now - h->control_ms) * CONTROL_RATE / 1000;
+    uint64_t   now = conn_now(c), forgiven = (now - h->owed_ms) * OWED_RATE / 1000;
 
     if (forgiven) {
-        h->control = forgiven < h->control ? h->control - (unsigned)forgiven : 0;
-        h->control_ms = now;
+        h->owed = forgiven < h->owed ? h->owed - (unsigned)forgiven : 0;
+        h->owed_ms = now;
     }
-    return ++h->control == CONTROL_BURST + 1;
+    h->owed += frames;
 }
 
-static bool brings_nothing(const nghttp2_frame_hd *f)
+static void pay(struct h2 *h, unsigned frames)
 {
-    switch (f->type) {
-    case NGHTTP2_DATA: return f->length == 0 && !(f->flags & NGHTTP2_FLAG_END_STREAM);
-    case NGHTTP2_HEADERS:
-    case NGHTTP2_RST_STREAM: /* nghttp2 counts these, and continuations */
-    case NGHTTP2_WINDOW_UPDATE: return false;
-    default: return true;
-    }
+    h->owed = frames < h->owed ? h->owed - frames : 0;
 }
 
 static void calm_down(struct conn *c)
 {
-    if (!too_much(c)) return;
+    if (c->h2->owed <= OWED_MAX || c->h2->flooded) return;
+    c->h2->flooded = true;
     log_line(LOG_WARN, "net.flood", "peer", log_str(conn_peer(c)), NULL);
     nghttp2_session_terminate_session(c->h2->session, NGHTTP2_ENHANCE_YOUR_CALM);
 }
 
-static int on_frame_begins(nghttp2_session *session, const nghttp2_frame_hd *f, void *user)
+/* How many bytes to read now: all, or up to the beginning of a frame when there are that many. What
+ * they are is the codec's business. */
+static size_t slice(struct h2 *h, const char *at, size_t len, unsigned *frames)
 {
-    (void)session;
-    if (brings_nothing(f)) calm_down(carrier_of(user));
-    return 0;
+    size_t i = 0;
+
+    for (*frames = 0; i < len;) {
+        size_t skip = h->to_frame < len - i ? h->to_frame : len - i;
+        i += skip;
+        h->to_frame -= skip;
+        if (i == len || h->to_frame) break;
+        if (!h->frame_len && *frames == SLICE_FRAMES) break;
+        h->frame[h->frame_len++] = (unsigned char)at[i++];
+        if (h->frame_len < FRAME_HEAD) continue;
+        h->frame_len = 0;
+        h->to_frame = (size_t)h->frame[0] << 16 | (size_t)h->frame[1] << 8 | h->frame[2];
+        ++*frames;
+    }
+    return i;
+}
+
+/* Padding is nothing, and neither is what comes for a stream that is over. */
+static bool brings_something(const nghttp2_frame *f, const struct stream *s)
+{
+    bool ended = f->hd.flags & NGHTTP2_FLAG_END_STREAM;
+
+    if (f->hd.type == NGHTTP2_HEADERS) return s != NULL;
+    return f->hd.type == NGHTTP2_DATA && s && (ended || f->hd.length > f->data.padlen);
 }
 
 static int on_frame(nghttp2_session *session, const nghttp2_frame *f, void *user)
@@ -536,6 +564,7 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *f, void *user
         take_head(c, f->hd.stream_id, ended);
         forget_head(c->h2);
     } else if (f->hd.type != NGHTTP2_DATA && f->hd.type != NGHTTP2_HEADERS) return 0;
+    if (brings_something(f, stream_of(session, f->hd.stream_id))) pay(c->h2, 1);
     struct stream *s = ended ? stream_of(session, f->hd.stream_id) : NULL;
     if (s) body_ends(s);
     if (f->hd.type == NGHTTP2_HEADERS) c->h2->head_ms = 0; /* trailers are dropped */
@@ -555,8 +584,12 @@ static int on_sent(nghttp2_session *session, const nghttp2_frame *f, void *user)
 {
     struct stream *s = stream_of(session, f->hd.stream_id);
 
-    if (f->hd.type == NGHTTP2_RST_STREAM && is_their_fault(f->rst_stream.error_code))
+    if (f->hd.type == NGHTTP2_RST_STREAM && is_their_fault(f->rst_stream.error_code)) {
+        charge(carrier_of(user), 1);
         calm_down(carrier_of(user));
+    }
+    if (f->hd.type == NGHTTP2_DATA && f->hd.length)
+        pay(carrier_of(user)->h2, 2 + (unsigned)(f->hd.length / OPENED_BYTES));
     if ((f->hd.type != NGHTTP2_DATA && f->hd.type != NGHTTP2_HEADERS) ||
         !(f->hd.flags & NGHTTP2_FLAG_END_STREAM) || !s)
         return 0;
@@ -598,7 +631,6 @@ static nghttp2_session_callbacks *callbacks(void)
     nghttp2_session_callbacks_set_on_begin_headers_callback(all, on_head_begins);
     nghttp2_session_callbacks_set_on_header_callback(all, on_field);
     nghttp2_session_callbacks_set_on_invalid_header_callback(all, on_bad_field);
-    nghttp2_session_callbacks_set_on_begin_frame_callback(all, on_frame_begins);
     nghttp2_session_callbacks_set_on_frame_recv_callback(all, on_frame);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(all, on_data);
     nghttp2_session_callbacks_set_on_stream_close_callback(all, on_closed);
@@ -643,7 +675,8 @@ void h2_begin(struct conn *c)
     }
     list_init(&h->streams);
     list_init(&h->dead);
-    h->control_ms = conn_now(c);
+    h->owed_ms = conn_now(c);
+    h->to_frame = PREFACE;
     c->h2 = h;
     if (!greet(c, h->session)) conn_doom(c);
     conn_mark(c);
@@ -651,7 +684,15 @@ void h2_begin(struct conn *c)
 
 void h2_read(struct conn *c, const char *at, size_t len)
 {
-    if (nghttp2_session_mem_recv(c->h2->session, (const uint8_t *)at, len) < 0) conn_doom(c);
+    while (len && !c->doomed) {
+        unsigned frames;
+        size_t   n = slice(c->h2, at, len, &frames);
+        charge(c, frames);
+        if (nghttp2_session_mem_recv(c->h2->session, (const uint8_t *)at, n) < 0) conn_doom(c);
+        calm_down(c);
+        at += n;
+        len -= n;
+    }
     conn_mark(c); /* what it has to answer */
 }
 

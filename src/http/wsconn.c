@@ -40,6 +40,11 @@ void conn_ws_close(struct conn *c, int code, const char *reason)
     wsconn_close(c, code, str_c(reason));
 }
 
+bool conn_ws_closing(const struct conn *c)
+{
+    return c->state != CONN_WS || c->wsock->close_code;
+}
+
 void conn_ws_send(struct conn *c, struct str text)
 {
     struct wsock *w = c->wsock;

@@ -303,6 +303,10 @@ static void on_timer(struct loop_timer *t)
         end(d, "no answer in time");
         return;
     }
+    if (d->state != UP) {
+        peer_waits(&d->peer);
+        if (d->state == OVER) return;
+    }
     if (d->state == UP && now - d->heard_ms >= LINK_SILENT_MS) {
         end(d, "no sign of life");
         return;

@@ -8,6 +8,7 @@
 #include <openssl/evp.h>
 
 #include "base/clock.h"
+#include "base/jsame.h"
 #include "base/jsonw.h"
 #include "base/utf8.h"
 #include "run/callcheck.h"
@@ -16,6 +17,7 @@
 #include "run/grant.h"
 #include "run/intent.h"
 #include "run/rules.h"
+#include "tool/schema.h"
 
 #define SAID_MAX 500 /* characters: context for a decision, not the conversation */
 
@@ -118,6 +120,15 @@ enum err approval_holds(const struct thread *t, const struct call *c, bool *hold
     return args.ptr ? OK : ERR_NOMEM;
 }
 
+enum err approval_same_tool(const struct thread *t, const struct call *c, bool *same)
+{
+    const struct tool *tool = call_tool(t, c);
+    char               digest[TOOL_DIGEST];
+    enum err           e = tool ? tool_digest(tool, digest) : OK;
+    if (!e) *same = tool && str_is(c->question->note, digest);
+    return e;
+}
+
 /* What the model is told of a call that a person, the clock or the next message refused. */
 struct str approval_refusal(struct arena *a, const struct call *c)
 {
@@ -151,7 +162,7 @@ static const struct fact *denied_before(const struct thread *t, const struct cal
         const struct call *x = f->calls[i];
         if (!x->decided || x->decided->outcome != WORD_DENIED) continue;
         ++*count;
-        if (str_eq(x->tool, c->tool) && jv_equal(x->args, c->args)) same = x->decided;
+        if (str_eq(x->tool, c->tool) && jv_same(x->args, c->args)) same = x->decided;
     }
     return same;
 }
@@ -209,6 +220,17 @@ size_t approval_votes(const struct fold *f, const struct fact *asked,
         if (v->outcome == WORD_APPROVED && n < VOTES_MAX) out[n++] = v;
     }
     return n;
+}
+
+struct str approval_misfit(struct arena *a, const struct jv *schema, const struct jv *value)
+{
+    struct buf why;
+    struct str out = STR_NONE;
+    buf_init(&why, 2048);
+    bool bad = schema_check(schema, value, NULL, &why) != OK;
+    if (bad) out = arena_dup(a, why.len ? buf_view(&why) : STR("This does not fit."));
+    buf_done(&why);
+    return bad && !out.ptr ? STR("This does not fit.") : out;
 }
 
 /* --- the list ----------------------------------------------------------------------------- */
@@ -291,12 +313,14 @@ void approval_write_votes(struct jsonw *w, const struct fold *f, const struct fa
     struct ballot      b = { .who = asked->who,
                              .asked_ms = asked->at_ms,
                              .now_ms = f ? clock_wall_ms() : asked->at_ms };
+    /* then the last of them was no answer of its own */
+    bool               clock = yes && yes->outcome == WORD_APPROVED && str_is(yes->via, "clock");
     jw_key(w, "votes");
     jw_arr(w);
     size_t n = f ? approval_votes(f, asked, votes) : 0;
     for (size_t i = 0; i < n; i++)
-        if (!yes || !str_eq(votes[i]->by, yes->by)) write_vote(w, votes[i]);
-    if (yes && yes->outcome == WORD_APPROVED) write_vote(w, yes);
+        if (!yes || clock || !str_eq(votes[i]->by, yes->by)) write_vote(w, votes[i]);
+    if (yes && yes->outcome == WORD_APPROVED && !clock) write_vote(w, yes);
     jw_end_arr(w);
     jw_kint(w, "needed", rules_needed(&b));
 }
@@ -341,8 +365,9 @@ void approval_write_terms(struct jsonw *w, const struct fold *f, const struct fa
 /* What an edit made of which. */
 static void write_edit(struct jsonw *w, const struct call *c)
 {
-    if (c->replaced_by)
-        jw_kstr(w, "replaced_by", c->decided && c->decided->of.ptr ? c->decided->of : STR(""));
+    /* from the verdict: that is there first, and the row may be all that is looked at for long */
+    if (c->decided && c->decided->outcome == WORD_REPLACED)
+        jw_kstr(w, "replaced_by", c->decided->of);
     if (!c->instead_of || !c->instead_of->asked) return;
     jw_key(w, "replaces");
     jw_obj(w);
@@ -411,14 +436,20 @@ static bool is_listed(const struct call *c)
            (c->client && c->state >= CALL_STARTED);
 }
 
+enum err approval_room(struct thread *t, size_t rows)
+{
+    t->approvals = arena_array(&t->batch, rows, sizeof *t->approvals);
+    t->approval_cap = t->approvals ? rows : 0;
+    return t->approvals ? OK : ERR_NOMEM;
+}
+
 /* Facts of one call in one batch replace each other's row. */
 static struct store_approval *slot(struct thread *t, struct str id)
 {
     for (size_t i = 0; i < t->approval_count; i++)
         if (str_eq(t->approvals[i].id, id)) return &t->approvals[i];
-    if (!t->approvals) t->approvals = arena_array(&t->batch, BATCH_APPROVALS, sizeof *t->approvals);
-    return t->approvals && t->approval_count < BATCH_APPROVALS ? &t->approvals[t->approval_count++]
-                                                               : NULL;
+    if (!t->approvals && approval_room(t, BATCH_APPROVALS)) return NULL;
+    return t->approval_count < t->approval_cap ? &t->approvals[t->approval_count++] : NULL;
 }
 
 static int64_t due(const struct thread *t, const struct call *c, const struct row *r)

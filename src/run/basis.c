@@ -10,6 +10,8 @@
 /* A server whose list of tools is another one each time would fill the store with them: those that
  * were used last stay. */
 #define BASES_MAX 1000
+/* With an age: so many times within it what is in use is noted again. */
+#define BASIS_FADES 8
 
 /* Of one page: the digest, and what it was made of. It outlives the hub while a row is under way. */
 struct basis_kept {
@@ -18,9 +20,10 @@ struct basis_kept {
     size_t               text_max;
     unsigned             iterations;
     char                 digest[BASIS_DIGEST];
-    struct str           text;
+    struct str           text, key;
     struct arena         arena;
     struct store_session row;
+    int64_t              kept_ms; /* wall clock */
     bool                 made, busy, orphan;
 };
 
@@ -95,12 +98,13 @@ static void on_kept(struct store_session *x, enum err e)
 
 static void keep(struct hub *h, struct basis_kept *k)
 {
-    struct str key = arena_printf(&k->arena, BASIS_KEY "%s", k->digest);
-    if (!key.ptr) return;
+    int64_t for_ms = h->setup.basis_ms ? h->setup.basis_ms : FOR_EVER;
+    if (!k->key.ptr) return;
+    k->kept_ms = clock_wall_ms();
     k->row = (struct store_session){ .op = SESSION_PUT,
-                                     .key = key,
+                                     .key = k->key,
                                      .body = k->text,
-                                     .ends_ms = FOR_EVER + clock_wall_ms(),
+                                     .ends_ms = for_ms + k->kept_ms,
                                      .each = BASES_MAX,
                                      .done = on_kept };
     k->busy = true;
@@ -113,6 +117,13 @@ static bool is_current(const struct basis_kept *k, const struct hub_setup *s,
     return k->made && k->tools == s->registry->version && k->system.ptr == p->system.ptr &&
            k->system.len == p->system.len && k->text_max == s->tool_text_max &&
            k->iterations == s->max_iterations;
+}
+
+/* It is used, and was last noted as such a while ago. */
+static bool fades(const struct hub *h, const struct basis_kept *k)
+{
+    return h->setup.basis_ms && !k->busy &&
+           clock_wall_ms() - k->kept_ms > h->setup.basis_ms / BASIS_FADES;
 }
 
 static void let_go(struct basis_kept *k)
@@ -136,6 +147,7 @@ static struct basis_kept *make(struct hub *h, const struct hub_page *p)
         return NULL;
     }
     digest_of(k->text, k->digest);
+    k->key = arena_printf(&k->arena, BASIS_KEY "%s", k->digest);
     k->tools = h->setup.registry->version;
     k->system = p->system;
     k->text_max = h->setup.tool_text_max;
@@ -153,7 +165,7 @@ const char *basis_of(struct hub *h, const struct hub_page *page)
     if (!*k || !is_current(*k, &h->setup, page)) {
         let_go(*k);
         *k = make(h, page);
-    }
+    } else if (fades(h, *k)) keep(h, *k);
     return *k ? (*k)->digest : "";
 }
 

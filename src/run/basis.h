@@ -4,7 +4,7 @@
  * It is the operator's: no words of people or clients are in it (templates are filled from facts),
  * and no key. So it is the same for everybody on a page, and there are as many as the configuration
  * and the lists of MCP servers have had versions, up to a thousand: then the one that was not used
- * for longest goes.
+ * for longest goes, and before that any that was not used for hub_setup.basis_ms.
  *
  *   {"page","system","answer","text_max","iterations","provider","how":[...],
  *    "tools":[{"name","wire","description","schema","offered","idempotent","asks","risk","reply",

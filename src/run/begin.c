@@ -74,7 +74,7 @@ static bool is_open_to(const struct thread *t, const struct command *c, struct s
  * message. Taken as one it would withdraw the question and show the model its code. */
 static bool has_code(const struct thread *t, struct command *c)
 {
-    return c->kind == CMD_MESSAGE && spoken_has_code(&c->arena, &t->fold, c->message.text);
+    return c->kind == CMD_MESSAGE && spoken_has_code(&t->fold, c->message.text);
 }
 
 enum admit { ADMIT_YES, ADMIT_LATER, ADMIT_NO };
@@ -414,7 +414,8 @@ bool begin_call(struct thread *t, struct command *c, enum err *e)
     title_from(t, c->call.tool);
     t->origin = (struct store_origin){ c->via, c->call.group };
     *e = begin_run(t, c, &f);
-    if (!*e && c->call.match.ptr) *e = thread_key(t, "", c->call.match, STR(""));
+    if (!*e && c->call.match.ptr) *e = thread_match(t, c->call.match, c->call.alone);
+    if (!*e && c->call.asked_as.ptr) *e = thread_key(t, "", c->call.asked_as, STR(""));
     return true;
 }
 

@@ -16,10 +16,24 @@ bool command_same_value(struct command *c, struct str now, struct str was)
 
 /* --- small ones --------------------------------------------------------------------------------- */
 
+/* Whoever left knows only who is left on their node; the holder knows who is on all. */
+static bool is_moot(const struct thread *t, const struct command *c)
+{
+    const struct run  *now = t->fold.run;
+    const struct fact *r = c->stop.response.len ? response_find(&t->fold, c->stop.response) : NULL;
+    if ((c->stop.unwanted && t->wanting) || (c->stop.unwatched && t->watching)) return true;
+    return c->stop.response.len &&
+           (!r || !now || !str_eq(now->id, r->run) || response_end(&t->fold, r, t->fold.count));
+}
+
 /* It counts for everything that stood before it: messages that wait for this run to end will begin
  * theirs stopped. */
 static bool handle_stop(struct thread *t, struct command *c, enum err *e)
 {
+    if (c->kind == CMD_STOP && is_moot(t, c)) {
+        accepted(t, c, STR_NONE, 0);
+        return true;
+    }
     LIST_EACH (n, &t->parked) LIST_ITEM(n, struct command, node)->stopped = true;
     if (!run_live(t->fold.run)) {
         accepted(t, c, STR_NONE, 0);
@@ -93,6 +107,16 @@ static bool handle_rename(struct thread *t, struct command *c)
     return true;
 }
 
+/* What goes on needs its words. */
+static bool handle_trim(struct thread *t, struct command *c)
+{
+    if (run_live(t->fold.run))
+        return refuse(t, c, 409, "run_active", "Something goes on in this conversation.");
+    accepted(t, c, STR_NONE, 0);
+    t->editor = c;
+    return true;
+}
+
 /* --- all of them --------------------------------------------------------------------------------- */
 
 /* Without sign-in, a program of ours that can reach us must not answer for the person:
@@ -132,6 +156,7 @@ bool command_handle(struct thread *t, struct command *c, enum err *e)
                       "This is one call of a program, not a conversation; begin a new one.");
     if (c->kind <= CMD_EXPIRE && (*e = end_due(t, going_on))) return true;
     if (lacks_token(t, c)) return true;
+    if (c->told.ptr) thread_tell(t, c->told);
     switch (c->kind) {
     case CMD_CREATE: return begin_empty(t, c, e);
     case CMD_MESSAGE: return begin_message(t, c, e);
@@ -141,10 +166,11 @@ bool command_handle(struct thread *t, struct command *c, enum err *e)
     case CMD_HANDED: return outcome_handed(t, c, e);
     case CMD_DECIDE: return verdict_decide(t, c, e);
     case CMD_RESULT: return outcome_result(t, c, e);
-    case CMD_CLAIM: return outcome_claim(t, c);
+    case CMD_CLAIM: return outcome_claim(t, c, e);
     case CMD_STOP: return handle_stop(t, c, e);
     case CMD_DELETE: return handle_delete(t, c, e);
     case CMD_RENAME: return handle_rename(t, c);
+    case CMD_TRIM: return handle_trim(t, c);
     case CMD_SETTLE: return verdict_settle(t, c, e);
     case CMD_LATE: return outcome_late(t, c, e);
     case CMD_UNVOTE: return verdict_unvote(t, c, e);

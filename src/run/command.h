@@ -29,6 +29,7 @@ enum command_kind {
     /* stop, cancel gates; then the log itself is removed. Answered when it is gone */
     CMD_DELETE,
     CMD_RENAME,    /* a new title */
+    CMD_TRIM,      /* words of these kinds go: trim.h. 409 unless nothing goes on in it */
     CMD_UNVOTE,    /* takes back a yes to the confirmation `id` */
     CMD_REVOKE,    /* the grant `id`, which was given in this thread */
     CMD_LATE,      /* what became of a call after it was told as unknown; from another node */
@@ -96,6 +97,7 @@ struct receipt {
     X(STR, family)        /* with it: the thread that its copies, and theirs, go back to */         \
     X(STR, effects)       /* MESSAGE to a thread that is made by it: what other versions of the      \
                              conversation did, a JSON list of response_effects() */                 \
+    X(STR, told)          /* STOP, FOLLOW: words for who follows it, on all nodes; never kept */       \
     X(STR, title_was)     /* RENAME: only while it is called this; STR_NONE: in any case */
 #define COMMAND_MESSAGE(X)                                                                          \
     X(STR, text) X(STR, id) X(STR, replaces)                                                        \
@@ -109,7 +111,9 @@ struct receipt {
     X(STR, client)        /* what it calls itself; shown, never believed */                         \
     X(STR, about)         /* JSON: what else is to be known of it */                                \
     X(STR, group)         /* store_origin's */                                                      \
-    X(STR, match)         /* the key by which the same call is found again */
+    X(STR, match)         /* the key by which the same call is found again */                          \
+    X(BOOL, alone)        /* not while another call has that key: told as a duplicate of it */         \
+    X(STR, asked_as)      /* the key by which the request for it is */
 #define COMMAND_DECIDE(X)                                                                           \
     X(BOOL, confirmed) X(STR, reason) X(STR, payload)                                               \
     X(BOOL, cancelled)    /* neither yes nor no: the model goes on without it */                    \
@@ -122,11 +126,15 @@ struct receipt {
 #define COMMAND_CLAIM(X)  X(STR, client) X(INT, owner) /* the tab; command_tab() */
 #define COMMAND_STOP(X)                                                                             \
     X(STR, reason)                                                                                  \
+    X(BOOL, unwanted)     /* only if nobody wants the outcome any more, on any node */                  \
+    X(BOOL, unwatched)    /* only if nobody looks any more, on any node */                              \
+    X(STR, response)      /* only while this one is not over; STR_NONE: whatever is */                  \
     X(BOOL, gently)       /* as BUSY_AFTER; a question stays, and so does what waits for it */
 #define COMMAND_RESPOND(X) X(INT, what) X(STR, text) /* enum respond; RESPOND_SAY */
 #define COMMAND_SETTLE(X) X(BOOL, happened) X(STR, note) X(STR, value)
 #define COMMAND_LATE(X)   X(INT, outcome) X(STR, text) X(STR, value) X(STR, note)
 #define COMMAND_NAMING(X) X(STR, title) /* CREATE, RENAME */
+#define COMMAND_TRIM(X)   X(INT, kinds) /* bits of enum trim_kind */
 /* clang-format on */
 
 #define COMMAND_C_BOOL(n) bool n;
@@ -179,6 +187,9 @@ struct command {
             COMMAND_NAMING(X)
         };
         struct {
+            COMMAND_TRIM(X)
+        } trim;
+        struct {
             struct str text, schema;
         } question; /* TOOL_ASKS */
         void *job;  /* TOOL_DONE, CHECKED */
@@ -200,6 +211,8 @@ struct command {
     bool       forwarded; /* from another node: if this one does not hold the thread, say so */
     bool       repeated;  /* sent before, the answer was lost: it may have happened */
     uint64_t   number;    /* on its way to another node */
+    /* when it came, or stopped being parked: all that is waited for on its behalf counts from then */
+    uint64_t   since_ns;
 };
 #undef X
 

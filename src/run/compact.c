@@ -13,6 +13,7 @@
  */
 #include "base/log.h"
 #include "base/utf8.h"
+#include "run/codes.h"
 #include "run/engine.h"
 #include "run/history.h"
 
@@ -111,6 +112,7 @@ static enum err ask(struct thread *t, struct arena *a, const struct history_name
     if (e) return e;
     msgs[q.msg_count++] = (struct msg){ .role = MSG_USER, .parts = &part, .count = 1 };
     q.msgs = msgs;
+    if ((e = codes_blank(t, a, &q))) return e;
     t->sink = model_sink_quiet;
     t->sink.text = on_text;
     t->sink.usage = on_usage;

@@ -72,8 +72,7 @@ static enum err begin_call(struct thread *t, struct call *c)
     if (e == ERR_TYPE)
         return not_run(t, c,
                        STR("{\"error\":\"It was not run: an argument that says what it is about "
-                           "is missing, or can be read or written in two ways (a letter and its "
-                           "mark have to be one character)\"}"));
+                           "is missing, or can be read in two ways\"}"));
     if (!e && !c->client) e = jobs_add(t, c);
     if (!e && tool && tool->idempotent && !(e = tool_digest(tool, digest)))
         f.digest = str_c(digest);
@@ -92,10 +91,29 @@ static enum err begin_call(struct thread *t, struct call *c)
     return thread_add(t, &done);
 }
 
+/* It was allowed as the tool was when it asked; what it did before that stays done. */
+static enum err not_continued(struct thread *t, const struct call *c)
+{
+    struct fact f = { .kind = FACT_FINISHED, .call = c->id, .outcome = WORD_UNKNOWN };
+    f.ms = call_ms(c);
+    f.text =
+        STR("The tool was changed or removed since it asked, so it was not gone on with. It may "
+            "or may not have happened.");
+    if (call_unbegun(c)) {
+        f.outcome = WORD_FAILED;
+        f.text = STR("{\"error\":\"The tool was changed or removed since it asked; nothing was "
+                     "run\"}");
+    }
+    return thread_add(t, &f);
+}
+
 static enum err add_continued(struct thread *t, struct call *c)
 {
     struct fact f = { .kind = FACT_CONTINUED, .call = c->id };
-    enum err    e = jobs_add(t, c);
+    bool        same = true;
+    enum err    e = approval_same_tool(t, c, &same);
+    if (!e && !same) return not_continued(t, c);
+    if (!e) e = jobs_add(t, c);
     return e ? e : thread_add(t, &f);
 }
 
@@ -270,7 +288,7 @@ void thread_quit_place(struct thread *t)
  * when there is more to know. */
 static bool awaits_tools(struct thread *t, const struct next *n)
 {
-    const struct registry *r = t->hub->setup.registry;
+    struct registry *r = t->hub->setup.registry;
     bool about_call = n->kind == NEXT_ASK || n->kind == NEXT_START || n->kind == NEXT_CONTINUE ||
                       n->kind == NEXT_RERUN ||
                       (n->kind == NEXT_FINISH && n->call->state == CALL_STARTED);
@@ -279,6 +297,10 @@ static bool awaits_tools(struct thread *t, const struct next *n)
     if (!about_call || n->call->client) return false;
     const struct tool *tool = registry_find(r, n->call->tool);
     if (tool) return tool->changed_ms == TOOL_UNCHECKED;
+    if (t->looked != n->call) { /* another node may know of it */
+        t->looked = n->call;
+        registry_look(r, n->call->tool);
+    }
     return registry_expects(r, n->call->tool);
 }
 
@@ -299,7 +321,7 @@ static bool begin_step(struct thread *t, enum err *e)
  * nothing is begun any more: what was said is saved, and the next process begins it. */
 bool decide_once(struct thread *t, enum err *e)
 {
-    if (callcheck_begin(t, e)) return true;
+    if (callcheck_begin(t, e) || verdict_by_votes(t, e)) return true;
     struct next n = fold_decide(&t->fold, may_rerun, t);
     bool        begins = n.kind == NEXT_START || n.kind == NEXT_CONTINUE || n.kind == NEXT_RERUN ||
                   n.kind == NEXT_MODEL;

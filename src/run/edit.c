@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "run/caller.h"
 #include "run/intent.h"
+#include "run/response.h"
 #include "run/rules.h"
 #include "tool/policy.h"
 #include "tool/schema.h"
@@ -279,6 +280,8 @@ bool edit_handle(struct thread *t, struct command *c, struct call *call, enum er
     struct call *new = fold_call(&t->fold, p.call);
     if ((*e = may_alone(t, c, new, &alone))) return true;
     alone &= !is_steeper(t, tool, call->args, new->args);
+    /* before what it tells: the new call, or the question about it */
+    if ((*e = response_add(t, c, call->run->id, STR_NONE))) return true;
     *e = alone ? approve(t, c, call, new) : ask_anew(t, new);
     command_answer(t, c, 200, NULL, NULL);
     c->receipt.run = call->run->id;

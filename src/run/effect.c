@@ -5,15 +5,14 @@
 
 #include "base/clock.h"
 #include "base/decimal.h"
-#include "base/glyph.h"
-#include "base/jsonw.h"
-#include "base/utf8.h"
+#include "base/jsame.h"
 #include "run/engine.h"
 #include "run/taking.h"
 #include "tool/policy.h"
 
-#define KEY_MAX    400   /* bytes; a longer one is told by its digest */
-#define RESULT_MAX 65536 /* bytes of a result that a second call is shown */
+#define KEY_MAX    400      /* bytes; a longer one is told by its digest */
+#define RESULT_MAX 65536    /* bytes of a result that a second call is shown */
+#define WORDS      "words:" /* behind the owner: a key that no tool names */
 
 /* --- the key ---------------------------------------------------------------------------------- */
 
@@ -75,35 +74,17 @@ static void put_plain(struct buf *out, struct str s)
     }
 }
 
-static bool is_blank(uint32_t cp)
-{
-    return cp == '\t' || cp == '\n' || cp == '\r' || cp == 0xa0 || cp == 0x1680 ||
-           (cp >= 0x2000 && cp <= 0x200a) || cp == 0x2028 || cp == 0x2029 || cp == 0x202f ||
-           cp == 0x205f;
-}
-
-/* As it looks: what shows nothing is passed over, and what looks like a blank is one. False: nothing
- * is left, or a letter has its mark as a character of its own, which others write as one. */
+/* False: nothing is left of it. */
 static bool put_text(struct buf *out, struct str s)
 {
-    struct buf seen;
-    uint32_t   cp;
-    unsigned   n;
-    bool       plain = true;
-    buf_init(&seen, 0);
-    for (; s.len; s = str_from(s, n)) {
-        n = utf8_decode(s, &cp);
-        plain &=
-            !(cp >= 0x300 && cp <= 0x36f); /* marks that letters have forms of their own with */
-        if (is_blank(cp)) buf_chr(&seen, ' ');
-        else if (!glyph_hidden(cp)) buf_add(&seen, s.ptr, n);
-    }
-    struct str text = str_trim(buf_view(&seen));
-    put_plain(out, text);
-    if (seen.err) out->err = seen.err;
-    plain &= text.len > 0;
-    buf_done(&seen);
-    return plain;
+    struct buf text;
+    buf_init(&text, 0);
+    same_text(&text, s);
+    put_plain(out, buf_view(&text));
+    if (text.err) out->err = ERR_NOMEM;
+    bool any = text.len > 0;
+    buf_done(&text);
+    return any;
 }
 
 static bool put_value(struct buf *out, const struct jv *v)
@@ -161,6 +142,13 @@ enum err effect_key(struct arena *a, const struct tool *tool, struct str owner,
     return e;
 }
 
+bool effect_named(struct str key)
+{
+    if (!str_starts(key, STR(EFFECT_OWN))) return key.len > 0;
+    struct str rest = str_from(key, sizeof EFFECT_OWN - 1), owner;
+    return !str_split(&rest, '/', &owner) || !str_starts(rest, STR(WORDS));
+}
+
 /* --- the same words twice ------------------------------------------------------------------------ */
 
 /* How much of it counts as done already, or about to be: not what certainly did nothing. */
@@ -176,7 +164,7 @@ static size_t place_of(const struct fold *f, const struct call *c)
     for (size_t i = c->run->calls_from; i < f->call_count && f->calls[i] != c; i++) {
         const struct call *x = f->calls[i];
         n += x->run == c->run && x->state != CALL_REFUSED && is_spent(x) &&
-             str_eq(x->tool, c->tool) && jv_equal(x->args, c->args);
+             str_eq(x->tool, c->tool) && jv_same(x->args, c->args);
     }
     return n;
 }
@@ -196,7 +184,7 @@ static bool digest_of(const struct jv *args, unsigned char hash[32])
     struct jsonw w;
     buf_init(&text, 0);
     jsonw_init(&w, &text);
-    jw_canonical(&w, args);
+    jw_same(&w, args);
     bool ok = !text.err && EVP_Digest(text.ptr, text.len, hash, NULL, EVP_sha256(), NULL) == 1;
     buf_done(&text);
     return ok;
@@ -212,7 +200,7 @@ static enum err words_key(struct thread *t, const struct call *c, struct str *ou
     buf_init(&key, 0);
     buf_lit(&key, EFFECT_OWN);
     put_plain(&key, t->owner);
-    buf_printf(&key, "/words:" STR_FMT ":" STR_FMT ":" STR_FMT ":%zu:", STR_ARG(said->chain),
+    buf_printf(&key, "/" WORDS STR_FMT ":" STR_FMT ":" STR_FMT ":%zu:", STR_ARG(said->chain),
                STR_ARG(said->note), STR_ARG(c->tool), place_of(&t->fold, c));
     for (size_t i = 0; i < sizeof hash; i++) buf_printf(&key, "%02x", hash[i]);
     if (!shorten(&key)) key.err = ERR_NOMEM;

@@ -16,10 +16,10 @@
  *
  * What was found is in the facts of the second call; the fold never asks the store.
  *
- * A value in a key: a text without the blanks around it and without what cannot be seen in it, a
- * number by its value (1e3 is 1000), true and false. Anything else, an absent member, one with a twin
- * (glyph.h), or a Latin, Greek or Cyrillic letter with its mark as a character of its own (e and
- * U+0301, which others write as one) makes no key, and such a call is not run: when in doubt nothing is paid. Case counts.
+ * A value in a key: a text without the blanks around it and without what cannot be seen in it, in
+ * one spelling (nfc.h: e and U+0301 are é); a number by its value (1e3 is 1000); true and false.
+ * Anything else, an absent member or one with a twin (glyph.h) makes no key, and such a call is not
+ * run: when in doubt nothing is paid. Case counts.
  */
 #ifndef PARLEY_EFFECT_H
 #define PARLEY_EFFECT_H
@@ -28,6 +28,9 @@
 
 /* How the key of a tool begins whose effects are each person's own. */
 #define EFFECT_OWN "effect/"
+/* Is it the key of a tool that has an "effect"? The others, by which the same request in words is
+ * carried out once, say nothing of what was done. */
+bool effect_named(struct str key);
 
 /* So long after, the same words are another request: what is done daily is no resending. */
 #define EFFECT_WORDS_MS (12 * 3600 * 1000)

@@ -54,8 +54,8 @@ static enum err end_gates(struct thread *t, const struct command *by)
 static enum err leave_call(struct thread *t, struct call *c)
 {
     const struct tool *tool = call_tool(t, c);
-    bool               begun =
-        c->state == CALL_STARTED && !c->client && !call_unbegun(c) && !(tool && tool->idempotent);
+    bool               begun = c->state == CALL_STARTED &&
+                 (c->client ? c->claimed != NULL : !call_unbegun(c) && !(tool && tool->idempotent));
     if (begun)
         return end_call(t, c, WORD_UNKNOWN,
                         STR("It waited for an answer when the user continued. It may or may not "
@@ -183,6 +183,11 @@ enum err end_due(struct thread *t, bool going_on)
         if (call_lives_on(c)) continue;
         if (c->state == CALL_REFUSED)
             e = end_call(t, c, c->decided->outcome, approval_refusal(&t->batch, c));
+        else if (is_overdue(t, c, now) && c->claimed)
+            e = end_call(
+                t, c, WORD_UNKNOWN,
+                STR("A browser began it and did not say in time how it ended. It may or may "
+                    "not have happened."));
         else if (is_overdue(t, c, now))
             e = end_call(t, c, WORD_FAILED,
                          c->declared ? STR("No answer from the page.")

@@ -21,11 +21,15 @@
  *   feed.c      threads that this node holds, for other nodes
  *   seen.c      definitions of MCP servers' tools that changed
  *   approval.c  confirmations: ids, digests, the rows of the approvals list
+ *   gain.c      votes that count again
+ *   sight.c     what of a question others may read
+ *   lapse.c     grants that a change of tools or rules ends
  *   rules.c     who is asked; grant.c, effect.c: what is taken by the append that starts a call
  *   callcheck.c     calls of unknown outcome that settle themselves
  *   taking.c    what a batch takes, and what could not be had
  *   response.c  requests of OpenAI's shape: their facts and the keys that find them
  *   notice.c    what the server says about questions in words
+ *   codes.c     that no model is told their codes
  */
 #ifndef PARLEY_ENGINE_H
 #define PARLEY_ENGINE_H
@@ -87,6 +91,7 @@ struct thread {
     struct str         key, owner, id; /* one block: owner NUL id */
     struct fold        fold;           /* includes what is being appended right now */
     uint64_t           committed;
+    struct str         match; /* of a program's call that was begun here: thread_match */
     struct str         title;
     bool               retitled; /* the batch gives the title its first words */
     bool               named;    /* by a person, as far as this process knows */
@@ -116,9 +121,10 @@ struct thread {
     struct list       queue;  /* commands not looked at yet */
     struct list       parked; /* messages that wait until the run is over */
     struct list       acting; /* commands whose facts are in the append under way */
-    /* the last of them, if it removes or renames: done and answered after the append */
+    /* the last of them, if it removes, renames or trims: done and answered after the append */
     struct command   *editor;
     struct store_edit edit;
+    struct store_trim trim; /* what it takes out */
 
     bool                     inflight;
     struct store_append      append;
@@ -129,7 +135,7 @@ struct thread {
     size_t                   row_cap;
     /* in the batch's arena, for the few batches that have any */
     struct store_approval   *approvals;
-    size_t                   approval_count;
+    size_t                   approval_count, approval_cap;
     struct store_tool_count *counts;
     size_t                   count_count;
     struct store_key        *keys;
@@ -175,12 +181,14 @@ struct thread {
     struct compacting      compact;
     struct spending        spend;
 
-    struct list jobs;
-    struct list followers;
-    unsigned    watching; /* followers that count */
-    uint64_t    progress_no;
-    struct list lru;
-    size_t      idle_bytes; /* linked while idle; what it holds */
+    struct list        jobs;
+    struct list        followers;
+    unsigned           watching; /* followers that count */
+    unsigned           wanting;  /* ... that want it */
+    const struct call *looked;   /* its tool was looked for everywhere; only compared */
+    uint64_t           progress_no;
+    struct list        lru;
+    size_t             idle_bytes; /* linked while idle; what it holds */
 };
 
 struct hub {
@@ -223,8 +231,10 @@ struct hub {
     struct store_list        nodes; /* who is to be told that we go */
     unsigned                 jobs;
     struct basis_kept      **bases;   /* basis.c, by page */
+    struct lapse            *lapse;   /* lapse.c; NULL: grants are not being looked at */
     struct list              titling; /* title.c */
     unsigned                 titling_count;
+    struct map               codes; /* codes.h, by owner */
 };
 
 /* --- thread.c --- */
@@ -238,6 +248,7 @@ void           thread_post(struct thread *t, struct command *c);
 void           thread_queue(struct thread *t, struct command *c); /* the first half of that */
 void           thread_pump(struct thread *t);
 void           thread_wake(struct thread *t);
+void           thread_tell(struct thread *t, struct str words); /* told() of all followers */
 /* Everybody in the list is told why nothing will come of it. */
 void           thread_refuse(struct thread *t, struct list *waiting, int status, const char *code,
                              const char *message);
@@ -249,15 +260,25 @@ MUST_CHECK enum err thread_add(struct thread *t, struct fact *f);
 /* A name (kind and name together) by which the log is found again, with the batch. */
 MUST_CHECK enum err thread_key(struct thread *t, const char *kind, struct str name,
                                struct str value);
-void command_answer(struct thread *t, struct command *c, int status, const char *code,
-                    const char *message);
+/* The key of a program's call, until it has an outcome that needs nobody: store_key's `alone`. */
+MUST_CHECK enum err thread_match(struct thread *t, struct str match, bool alone);
+void        command_answer(struct thread *t, struct command *c, int status, const char *code,
+                           const char *message);
+/* Since when the first of them waits that came from outside; 0: there is none. */
+uint64_t    thread_since(const struct list *commands);
+/* What somebody is told whose command the store did not take. */
+const char *thread_sentence(const struct thread *t, enum err e);
 /* The thread it points into may go before it is told. */
-void command_detach(struct command *c);
+void        command_detach(struct command *c);
 
 /* --- hold.c --- */
 void thread_load(struct thread *t);
+/* What is in memory is not what is in the log (any more): it is read again. */
+void thread_reread(struct thread *t);
 /* Who holds it is not known any more: ask, at once or after a pause, if anybody needs it. */
 void thread_lost(struct thread *t, bool soon);
+/* Nobody answers for it: whoever has waited for that long enough is told. Was there anybody? */
+bool thread_stranded(struct thread *t);
 /* The lease was interrupted: others may have it by now. */
 void thread_lapsed(struct thread *t);
 /* It is not ours: what this process did for it ends, and whoever counts on it being here is told. */
@@ -268,6 +289,7 @@ void thread_drain(struct thread *t);     /* what waits for its turn will not get
 /* --- erase.c --- */
 void thread_edit(struct thread *t);    /* what t->editor wants: to remove or to rename it */
 void thread_deleted(struct thread *t); /* by its holder */
+void thread_wipe(struct thread *t);    /* its log is gone: nothing of it stays in memory */
 
 /* --- decide.c --- */
 /* adds the facts that follow; true while there may be more */
@@ -283,6 +305,11 @@ void                thread_quit_place(struct thread *t); /* whatever its run doe
 /* Looks at the state, adds facts, sets c->receipt. False: not now, keep it parked until the run is
  * over. */
 bool command_handle(struct thread *t, struct command *c, enum err *e);
+
+/* --- verdict.c --- */
+/* Are the votes that are there enough by now, because a step of the escalation needs fewer or somebody
+ * has a role again? Then it is decided, without anybody saying so once more. True: a fact was added. */
+bool verdict_by_votes(struct thread *t, enum err *e);
 
 /* --- judge.c --- */
 /* Which gate a complete call goes through; sets part->gate, client, problem. The only one who may
@@ -384,12 +411,16 @@ MUST_CHECK enum err approval_fact(struct thread *t, struct call *c, struct fact 
  * tool? Looked at when the yes comes and once more before the start, which may be in another
  * process. */
 MUST_CHECK enum err approval_holds(const struct thread *t, const struct call *c, bool *holds);
+/* Is the tool that would go on the one that asked in the middle of its work? */
+MUST_CHECK enum err approval_same_tool(const struct thread *t, const struct call *c, bool *same);
 /* The result of a call whose gate ended in anything but a yes. */
 struct str          approval_refusal(struct arena *a, const struct call *c);
 /* A no stays a no: was the same call denied in this run, or so many that nothing is asked any
  * more? Then it ends without a question, and the model is told by whom and why. */
 bool                approval_refused_before(const struct thread *t, const struct call *c);
 MUST_CHECK enum err approval_refuse_again(struct thread *t, const struct call *c);
+/* Room for so many rows in the batch; without it there is some for BATCH_APPROVALS. */
+MUST_CHECK enum err approval_room(struct thread *t, size_t rows);
 /* Puts the call's row into the batch when the last fact changed it. */
 MUST_CHECK enum err approval_row(struct thread *t, const struct call *c);
 /* A member of such a row: a time, or null for 0. */

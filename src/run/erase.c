@@ -1,35 +1,60 @@
-/* erase.c -- removing and renaming a thread, in the order of its mailbox. */
+/* erase.c -- removing a thread, renaming it, and taking words out of it, in the order of its
+ * mailbox. */
 #include "base/clock.h"
+#include "run/codes.h"
 #include "run/engine.h"
 #include "run/record.h"
+#include "run/trim.h"
+#include "store/links.h"
 
 static void on_edit(struct store_edit *k, enum err e);
+
+/* What is left of it, signed: else whoever can write the store could put a conversation away behind a
+ * stub that says what they like. One whose facts cannot be read has no name to sign for. */
+static struct str stub(struct thread *t, const struct command *c, int64_t at_ms)
+{
+    struct str body = record_stub(&t->batch, &t->fold, c->by, c->via);
+    char       name[CHAIN_NAME + 1];
+    if (!t->fold.count) return body;
+    chain_name((struct log_name){ t->owner, t->id }, t->fold.facts[0]->at_ms, name);
+    return vouch_stub(&t->hub->setup.vouch, &t->batch, name, at_ms, body, 0);
+}
+
+static enum err prepare(struct thread *t, const struct command *c)
+{
+    struct store_edit *x = &t->edit;
+    switch (c->kind) {
+    case CMD_DELETE:
+        x->remove = true;
+        x->at_ms = clock_wall_ms();
+        x->stub = stub(t, c, x->at_ms);
+        return x->stub.ptr ? OK : ERR_NOMEM;
+    case CMD_TRIM: x->trim = &t->trim; return trim_thread(t, (unsigned)c->trim.kinds, &t->trim);
+    default:
+        x->title = c->title;
+        x->title_was = c->title_was;
+        return OK;
+    }
+}
 
 /* In the mailbox's order like everything else: nothing is looked at until the store has
  * answered. */
 void thread_edit(struct thread *t)
 {
-    struct command *c = t->editor;
+    hub_busy(t->hub, t);
     t->inflight = true;
-    t->edit = (struct store_edit){ .log = { t->owner, t->id }, .hold = t->hold, .done = on_edit };
-    if (c->kind == CMD_DELETE) {
-        t->edit.remove = true;
-        t->edit.at_ms = clock_wall_ms();
-        t->edit.stub = record_stub(&t->batch, &t->fold, c->by, c->via);
-        if (!t->edit.stub.ptr) {
-            on_edit(&t->edit, ERR_NOMEM);
-            return;
-        }
-    } else {
-        t->edit.title = c->title;
-        t->edit.title_was = c->title_was;
-    }
-    store_edit(t->hub->setup.store, &t->edit);
+    t->edit = (struct store_edit){ .log = { t->owner, t->id },
+                                   .since_ns = t->editor->since_ns,
+                                   .hold = t->hold,
+                                   .done = on_edit };
+    enum err e = prepare(t, t->editor);
+    if (e) on_edit(&t->edit, e);
+    else store_edit(t->hub->setup.store, &t->edit);
 }
 
 /* The log is gone: what is in memory goes with it, and whoever looks is told. Tools that still run
  * come home to nobody. */
-static void wipe(struct thread *t)
+void thread_wipe(struct thread *t)
 {
     work_hang_up(t);
     jobs_orphan(t);
@@ -37,6 +62,7 @@ static void wipe(struct thread *t)
     t->over = false;
     fold_done(&t->fold);
     fold_init(&t->fold);
+    codes_note(t);
     thread_leave_place(t);
     thread_retitle(t, STR(""));
     t->hold = (struct store_hold){ 0 };
@@ -53,10 +79,26 @@ static void wipe(struct thread *t)
 
 void thread_deleted(struct thread *t)
 {
-    wipe(t);
+    thread_wipe(t);
     thread_lost(t, true);
 }
 
+static void refuse(struct thread *t, struct command *c, enum err e)
+{
+    const char *unsure =
+        "The store did not answer while this was being done: it may have been done "
+        "or not. Look again in a moment to find out.";
+    if (e == ERR_NOT_FOUND)
+        command_answer(t, c, 404, "unknown_thread", "There is no such conversation.");
+    else if (e == ERR_CONFLICT && c->kind != CMD_TRIM)
+        command_answer(t, c, 409, "renamed", "The conversation has another name already.");
+    else
+        command_answer(t, c, 503, "store_unavailable",
+                       e == ERR_UNSURE ? unsure : thread_sentence(t, e));
+}
+
+/* What is not known to have happened is looked up before anything is told of the thread; and
+ * whatever comes late of it finds another claim than its own. */
 static void on_edit(struct store_edit *k, enum err e)
 {
     struct thread  *t = LIST_ITEM(k, struct thread, edit);
@@ -69,18 +111,14 @@ static void on_edit(struct store_edit *k, enum err e)
         return;
     }
     t->busy = true;
+    /* whatever came of it: the log knows */
+    bool again = c->kind == CMD_TRIM || e == ERR_UNSURE;
     command_detach(c); /* it may name the run that it stopped */
-    if (e == ERR_NOT_FOUND)
-        command_answer(t, c, 404, "unknown_thread", "There is no such conversation.");
-    else if (e == ERR_CONFLICT)
-        command_answer(t, c, 409, "renamed", "The conversation has another name already.");
-    else if (e)
-        command_answer(t, c, 503, "store_unavailable",
-                       "The store cannot be written at the moment. Nothing was changed; try again "
-                       "in a moment.");
-    else if (c->kind == CMD_DELETE) wipe(t);
-    else thread_retitle(t, c->title);
+    if (e) refuse(t, c, e);
+    else if (c->kind == CMD_DELETE) thread_wipe(t);
+    else if (c->kind == CMD_RENAME) thread_retitle(t, c->title);
     if (c->done) c->done(c, &c->receipt);
     t->busy = false;
-    thread_pump(t);
+    if (again) thread_reread(t);
+    else thread_pump(t);
 }

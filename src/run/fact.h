@@ -1,6 +1,6 @@
 /* fact.h -- what can stand in a thread's log.
  *
- * A fact is something that is on disk and will never change: a person wrote, the
+ * A fact is something that is on disk and will not change: a person wrote, the
  * model finished a step, a call was asked for, decided, started, finished; a run
  * ended. Everything else (what the model is to be told, which buttons a page
  * shows, whether a payment may run) is computed from facts.
@@ -12,10 +12,11 @@
  *   step ... -> ended
  *   a tool's question: started -> asked -> decided -> continued -> finished
  *   a request of OpenAI's shape: response, beside what it began or answered (response.h, spoken.h)
- *   beside:  created, resumed (a step is repeated after a crash), summary (before a step), stop, result
- *            (a client's result that came before its gate was decided), settled, late, checked (an
- *            unknown call's own check was asked: callcheck.h)
+ *   beside:  created, resumed (a step is repeated after a crash), summary (before a step), stop,
+ *            result (a client's, that came before its gate was decided), claimed (by a browser),
+ *            settled, late, checked (an unknown call's own check was asked: callcheck.h)
  *   a program's call: action (via "mcp", with its one call) -> as any call -> ended -> handed
+ *   after everything: trimmed (words went by their age: the one thing that changes facts, trim.h)
  */
 #ifndef PARLEY_FACT_H
 #define PARLEY_FACT_H
@@ -38,6 +39,8 @@
     X(DECIDED, "decided")   /* approved, denied, expired, cancelled */                 \
     X(RESULT, "result")     /* a client's result, kept until its gate is decided */    \
     X(STARTED, "started")   /* committed before the tool's first instruction */        \
+    X(CLAIMED, "claimed")   /* committed before a browser (`holder`) may begin what must not be \
+                               begun twice */                                          \
     X(CONTINUED, "continued") /* committed before a tool that asked and rested goes on */ \
     X(FINISHED, "finished") /* the call's outcome */                                   \
     X(STOP, "stop")         /* a person wants the run to end */                        \
@@ -56,7 +59,8 @@
     X(FORGOTTEN, "forgotten") /* that response's id */                                 \
     X(TOLD, "told")         /* a question was told in words: spoken.h */                \
     X(TRIED, "tried")       /* somebody answered in words with a wrong code */ \
-    X(HANDED, "handed")     /* the program that wanted the call has its outcome */
+    X(HANDED, "handed")     /* the program that wanted the call has its outcome */ \
+    X(TRIMMED, "trimmed")   /* facts lost words: `data` says which, trim.h */
 /* clang-format on */
 
 enum fact_kind {
@@ -138,7 +142,7 @@ enum field_type { FIELD_STR, FIELD_RAW, FIELD_INT, FIELD_BOOL, FIELD_WORD, FIELD
     X(RAW, who) X(STR, roles) X(RAW, claims) X(STR, model)                                               \
     X(STR, link) X(BOOL, codes) X(BOOL, items) X(STR, chain) X(BOOL, quiet)                              \
     X(INT, from) X(INT, upto) X(INT, covers) X(INT, cost)                                                \
-    X(STR, basis) X(INT, first_ms) X(STR, trace)
+    X(STR, basis) X(INT, first_ms) X(STR, trace) X(STR, jws)
 /* clang-format on */
 
 #define FIELD_C_STR(n)  struct str n;

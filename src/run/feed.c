@@ -28,7 +28,7 @@ struct channel {
     uint64_t        k, seq; /* told up to here */
     uint64_t        step_no, units, progress_no;
     unsigned        refs; /* the feeds', and commands under way */
-    bool            left, joined, watch, moved, gone, head, thinking;
+    bool            left, joined, watch, want, moved, gone, head, thinking;
     char            title[TITLE_BYTES];
     char            names[];
 };
@@ -99,6 +99,21 @@ static void leave(struct channel *c)
     unref(c);
 }
 
+/* Behind the facts that are before it, like an answer. */
+static void on_told(struct follower *f, struct str words)
+{
+    struct channel *c = LIST_ITEM(f, struct channel, follower);
+    struct answer  *a = mem_alloc(sizeof *a);
+    struct jsonw    w;
+    if (!a) return;
+    buf_init(&a->text, 0);
+    node_begin(&w, &a->text, "told", c->k);
+    jw_kstr(&w, "words", words);
+    node_end(&w);
+    list_add(&c->answers, &a->node);
+    mark(c);
+}
+
 static struct channel *channel_of(const struct feeds *f, const struct jv *v)
 {
     uint64_t k = (uint64_t)jv_int_at(v, "k", 0);
@@ -115,6 +130,7 @@ static struct channel *channel_new(struct feeds *f, uint64_t k, struct str owner
     c->follower.wake = on_wake;
     c->follower.over = on_over;
     c->follower.moved = on_moved;
+    c->follower.told = on_told;
     list_init(&c->answers);
     memcpy(c->names, owner.ptr, owner.len);
     memcpy(c->names + owner.len, thread.ptr, thread.len);
@@ -127,10 +143,12 @@ static struct channel *channel_new(struct feeds *f, uint64_t k, struct str owner
 
 /* --- up: what the other node wants ------------------------------------------------------------ */
 
-static void set_watch(struct channel *c, bool watch)
+static void set_watch(struct channel *c, bool watch, bool want)
 {
     c->watch = watch;
+    c->want = want;
     thread_counts(&c->follower, watch);
+    thread_wants(&c->follower, want);
 }
 
 static bool is_moved(const struct receipt *a)
@@ -146,7 +164,7 @@ static void on_follow(struct command *cmd, const struct receipt *a)
     } else if (a->status < 400 && !c->follower.thread) {
         c->joined = true;
         thread_follow(a->thread, &c->follower);
-        set_watch(c, c->watch);
+        set_watch(c, c->watch, c->want);
     } else if (a->status == 404) c->gone = true;
     else if (a->status >= 400) c->moved = true;
     if (!c->left) mark(c);
@@ -177,6 +195,7 @@ static bool follow(struct feeds *f, const struct jv *v)
     if (!cmd) return false;
     c->seq = (uint64_t)jv_int_at(v, "seq", 0);
     c->watch = jv_true(jv_get(v, "watch"));
+    c->want = jv_true(jv_get(v, "want"));
     post(c, cmd, on_follow, false);
     return true;
 }
@@ -225,7 +244,7 @@ static bool commands(struct channel *c, const struct jv *v)
 static bool of_channel(struct channel *c, struct str m, const struct jv *v)
 {
     if (str_is(m, "commands")) return commands(c, v);
-    if (str_is(m, "watch")) set_watch(c, jv_true(jv_get(v, "watch")));
+    if (str_is(m, "watch")) set_watch(c, jv_true(jv_get(v, "watch")), jv_true(jv_get(v, "want")));
     else if (str_is(m, "leave")) leave(c);
     else if (str_is(m, "unclaim") && c->follower.thread)
         command_unclaim(c->follower.thread, jv_int_at(v, "tab", 0));

@@ -332,6 +332,7 @@ static enum err apply_call_fact(struct fold *f, const struct fact *a)
         c->started = a;
         c->state = CALL_STARTED;
         break;
+    case FACT_CLAIMED: c->claimed = a; break;
     case FACT_CONTINUED: c->continued = a; break;
     case FACT_FINISHED:
         apply_finished(c, a);
@@ -430,6 +431,12 @@ static void apply_stop(struct run *r, const struct fact *a)
     else r->stopping = true;
 }
 
+static void apply_trimmed(struct fold *f, const struct fact *a)
+{
+    uint64_t from = (uint64_t)a->from;
+    if (!f->trimmed || from < f->trimmed) f->trimmed = from;
+}
+
 static void note_branch(struct fold *f, const struct fact *a)
 {
     struct run *old = a->kind == FACT_RETRY ? fold_run(f, a->of) : NULL;
@@ -470,6 +477,7 @@ static enum err apply(struct fold *f, const struct fact *a)
     case FACT_DECIDED:
     case FACT_RESULT:
     case FACT_STARTED:
+    case FACT_CLAIMED:
     case FACT_CONTINUED:
     case FACT_FINISHED:
     case FACT_TOLD:
@@ -481,6 +489,7 @@ static enum err apply(struct fold *f, const struct fact *a)
     case FACT_VOTED: return apply_call_fact(f, a);
     case FACT_PROPOSED: return apply_proposed(f, a);
     case FACT_REVOKED: return OK;
+    case FACT_TRIMMED: apply_trimmed(f, a); return OK;
     case FACT_KIND_COUNT: break;
     }
     must(!"fact kind");
@@ -562,6 +571,16 @@ const char *fold_state(const struct fold *f)
     return run_waiting(f->run) ? "waiting" : "running";
 }
 
+const char *fold_kept_state(const struct fold *f)
+{
+    const struct run *r = f->run;
+    for (size_t i = 0; run_live(r) && i < r->call_count; i++) {
+        const struct call *c = r->calls[i];
+        if (c->state == CALL_STARTED && call_pending(c) && !call_at_rest(c)) return "running";
+    }
+    return fold_state(f);
+}
+
 /* --- deciding ---------------------------------------------------------------------- */
 
 static struct next finish(struct call *c, enum word outcome, struct str text)
@@ -583,6 +602,10 @@ static struct next stop_call(struct call *c, bool idempotent)
                 STR("Stopped while it waited for an answer. It may or may not have happened."));
         return finish(c, WORD_UNKNOWN, STR("The server went away while this was running."));
     }
+    if (c->state == CALL_STARTED && c->claimed)
+        return finish(c, WORD_UNKNOWN,
+                      STR("A browser had begun it when it was stopped. It may or may not have "
+                          "happened."));
     return finish(c, WORD_CANCELLED, STR("Stopped before it was run."));
 }
 

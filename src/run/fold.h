@@ -44,6 +44,8 @@ struct call {
     struct run        *run;
     uint64_t           step_seq; /* the fact that proposed it */
     const struct fact *asked, *decided, *started, *finished, *settled, *late;
+    /* a browser may have begun it, which must not be done twice: no other gets it */
+    const struct fact *claimed;
     const struct fact *handed; /* when its outcome was last given to the program that called */
     /* a client's result that came before the gate was decided */
     const struct fact *early;
@@ -69,6 +71,7 @@ struct call {
     uint64_t           progress_no;
     struct str         stage, message, progress_data;
     double             progress;
+    /* a browser's claim of what may be begun again; any other is `claimed` */
     struct str         claimed_by;
     int64_t            claimed_until_ms;
     int64_t            claim_owner; /* command_tab() */
@@ -131,6 +134,9 @@ struct fold {
      * for what they did, and nothing else is theirs (no run; step_seq: the `forked` that tells). */
     struct call       **carried;
     size_t              carried_count, carried_cap;
+    /* from here on facts lost words (trim.h): what was said by then cannot be told any more; 0: none
+     * did */
+    uint64_t            trimmed;
     /* something was edited or tried again: not all facts count any more */
     bool                branched;
     /* and so often an earlier version was gone on with: what counts is not only ever cut */
@@ -241,6 +247,9 @@ bool         run_asks(const struct run *r); /* a person, and not only a browser 
  * it is none. */
 struct call *fold_program_call(const struct fold *f);
 const char  *fold_state(const struct fold *f); /* "idle" | "running" | "waiting" */
+/* The same as the store is told it: "running" also while a tool at work waits for an answer. Its work
+ * ends with the process, so whoever comes next has to look at it. */
+const char  *fold_kept_state(const struct fold *f);
 
 enum next_kind {
     NEXT_NOTHING,  /* no run, or it waits for something under way */

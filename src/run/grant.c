@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/decimal.h"
 #include "base/id.h"
+#include "base/jsame.h"
 #include "run/engine.h"
 #include "run/people.h"
 #include "run/rules.h"
@@ -11,10 +12,10 @@
 #include "tool/policy.h"
 
 #define NO_LIMIT  INT64_MAX
-#define ROLE_LOST "ended"
+#define ROLE_LOST "ended"   /* states of a row: its giver lost the role */
+#define CHANGED   "changed" /* what it rests on is another */
 #define FOR_MAX   (366 * 86400)
 #define COUNT_MAX 1000000
-#define SHOWN_MS  (24 * 3600 * 1000) /* what ended longer ago is not listed */
 
 /* --- a tool's terms --------------------------------------------------------------------------- */
 
@@ -224,6 +225,10 @@ static struct str role_of_giver(struct thread *t, const struct command *c, const
 static void write_body(struct jsonw *w, struct thread *t, const struct command *c,
                        const struct call *call, const struct terms *k, const struct wish *wish)
 {
+    const struct hub_setup *s = &t->hub->setup;
+    const struct tool      *tool = call_tool(t, call);
+    char                    rules[RULES_DIGEST];
+    if (rules_digest(s->rules, s->approvers, call->tool, rules) != OK) w->out->err = ERR_NOMEM;
     jw_obj(w);
     jw_kstr(w, "tool", call->tool);
     jw_kstrz(w, "scope", wish->me ? "me" : "thread");
@@ -238,6 +243,8 @@ static void write_body(struct jsonw *w, struct thread *t, const struct command *
     jw_key(w, "same");
     (void)write_same(w, k->same, call->args);
     jw_kstr(w, "definition", call->asked->note);
+    jw_kstr(w, "source", tool ? tool->source : STR_NONE);
+    jw_kstrz(w, "rules", rules);
     jw_kraw(w, "who", call->asked->who.ptr ? call->asked->who : STR("null"));
     jw_kstr(w, "role", role_of_giver(t, c, call));
     jw_end_obj(w);
@@ -293,6 +300,16 @@ static bool put_grant(struct thread *t, const struct command *c, const struct ca
            thread_take(t, &take) == OK;
 }
 
+/* Would the same people be asked now? A question keeps its rule when that changes; what is to hold
+ * for later calls does not. */
+static bool is_asked_so(struct thread *t, const struct call *call)
+{
+    struct str who;
+    bool       single;
+    return rules_for(t, call, &t->batch, &who, &single) == OK &&
+           !who.ptr == !call->asked->who.ptr && str_eq(who, call->asked->who);
+}
+
 bool grant_open(struct thread *t, const struct command *c, const struct call *call,
                 struct grant_opened *out, struct grant_fault *fault)
 {
@@ -302,6 +319,9 @@ bool grant_open(struct thread *t, const struct command *c, const struct call *ca
     if (!tool || !tool->grant || !call->asked || !call->asked->offer.ptr)
         return wrong(fault, "grant_not_offered",
                      "No grant is offered with this question; answer it without one.");
+    if (!is_asked_so(t, call))
+        return wrong(fault, "grant_not_offered",
+                     "Others are asked about such a call by now; answer it without a grant.");
     k = terms_of(tool->grant);
     if (!read_wish(c->decide.grant, &k, &wish, fault)) return false;
     if (!amount_of(k.sum, call->args, &out->amount) || out->amount > wish.max)
@@ -325,9 +345,68 @@ enum err grant_revoke(struct thread *t, struct str id)
     return set_state(t, id, "revoked");
 }
 
-enum err grant_end(struct thread *t, struct str id)
+enum err grant_end(struct thread *t, struct str id, struct str why)
 {
-    return set_state(t, id, ROLE_LOST);
+    return set_state(t, id, str_is(why, "role") ? ROLE_LOST : CHANGED);
+}
+
+/* Is the tool another, or who is asked about it? ERR_NOMEM: that cannot be said. A server of tools
+ * that is away has changed nothing; what it lists when it is back is looked at then. */
+static enum err changed(const struct hub *h, const struct jv *body, bool *out)
+{
+    struct str         name = jv_str_at(body, "tool");
+    const struct tool *tool = registry_find(h->setup.registry, name);
+    char               digest[TOOL_DIGEST] = "", rules[RULES_DIGEST];
+    enum err           e = rules_digest(h->setup.rules, h->setup.approvers, name, rules);
+    if (!e && tool) e = tool_digest(tool, digest);
+    if (e) return e;
+    bool same = tool ? tool->grant && str_is(jv_str_at(body, "definition"), digest)
+                     : str_starts(jv_str_at(body, "source"), STR("mcp:"));
+    *out = !same || !str_is(jv_str_at(body, "rules"), rules);
+    return OK;
+}
+
+static bool lost(const struct hub *h, const struct jv *body)
+{
+    return !people_may(h->setup.people, jv_str_at(body, "by"), jv_str_at(body, "role"));
+}
+
+/* Why a grant gives nothing any more, whatever is left of it; *why NULL: it does. What was found
+ * once stays so: it is in the row. */
+static enum err ended(const struct hub *h, const struct store_stock *row, const struct jv *body,
+                      const char **why)
+{
+    bool     other = str_is(row->state, CHANGED), role = str_is(row->state, ROLE_LOST);
+    enum err e = other || role ? OK : changed(h, body, &other);
+    *why = other ? "definition" : role || lost(h, body) ? "role" : NULL;
+    if (row->until_ms <= clock_wall_ms()) *why = "time";
+    return e;
+}
+
+const char *grant_over(const struct hub *h, const struct store_stock *row)
+{
+    struct arena a;
+    struct jv   *body = NULL;
+    const char  *why = NULL;
+    arena_init(&a, 0);
+    if (str_is(row->state, "open") && row->until_ms > clock_wall_ms() &&
+        json_parse_own(&a, row->body, &body) == OK && ended(h, row, body, &why) != OK)
+        why = NULL;
+    arena_done(&a);
+    return why;
+}
+
+struct command *grant_closing(const struct hub *h, const struct store_row *row)
+{
+    const char     *why = row->damaged ? NULL : grant_over(h, &row->stock);
+    struct command *c = why ? command_new(CMD_REVOKE) : NULL;
+    if (!c) return NULL;
+    c->log.owner = arena_dup(&c->arena, row->owner);
+    c->log.thread = arena_dup(&c->arena, row->thread);
+    c->id = arena_dup(&c->arena, row->stock.holder);
+    c->via = str_c(why);
+    c->done = command_drop;
+    return c;
 }
 
 /* --- using -------------------------------------------------------------------------------------- */
@@ -336,39 +415,9 @@ static bool same_values(const struct jv *same, const struct jv *args)
 {
     JV_EACH (m, same) {
         const struct jv *v = NULL;
-        if (!policy_find(args, m->key, &v) || !v || !jv_equal(v, m)) return false;
+        if (!policy_find(args, m->key, &v) || !v || !jv_spelled_same(v, m)) return false;
     }
     return true;
-}
-
-/* Has its giver lost the role? Once that was found it stays so: ROLE_LOST is in the row. */
-static bool lost(const struct hub *h, const struct store_stock *row, const struct jv *body)
-{
-    return str_is(row->state, ROLE_LOST) ||
-           !people_may(h->setup.people, jv_str_at(body, "by"), jv_str_at(body, "role"));
-}
-
-bool grant_lost(const struct hub *h, const struct store_stock *row)
-{
-    struct arena a;
-    struct jv   *body = NULL;
-    arena_init(&a, 0);
-    bool yes = str_is(row->state, "open") && json_parse_own(&a, row->body, &body) == OK &&
-               lost(h, row, body);
-    arena_done(&a);
-    return yes;
-}
-
-/* Why a grant gives nothing any more, whatever is left of it; NULL: it does. */
-static const char *ended(const struct hub *h, const struct store_stock *row, const struct jv *body)
-{
-    const struct tool *tool = registry_find(h->setup.registry, jv_str_at(body, "tool"));
-    char               digest[TOOL_DIGEST];
-    if (row->until_ms <= clock_wall_ms()) return "time";
-    if (!tool || !tool->grant || tool_digest(tool, digest) != OK ||
-        !str_is(jv_str_at(body, "definition"), digest))
-        return "definition";
-    return lost(h, row, body) ? "role" : NULL;
 }
 
 struct fit {
@@ -380,14 +429,16 @@ struct fit {
 static bool fits(struct thread *t, const struct call *c, const struct store_stock *row,
                  struct str who, struct fit *out)
 {
-    struct jv *b;
+    struct jv  *b;
+    const char *why;
     if (!str_is(row->state, "open") || row->uses < 1 || taking_refused(t, c->id, row->key))
         return false;
     if (json_parse_own(&t->batch, row->body, &b) != OK) return false;
     if (!str_eq(jv_str_at(b, "tool"), c->tool)) return false;
     if (str_is(jv_str_at(b, "scope"), "thread") && !str_eq(jv_str_at(b, "thread"), t->id))
         return false;
-    if (ended(t->hub, row, b) || !same_values(jv_get(b, "same"), c->args)) return false;
+    if (ended(t->hub, row, b, &why) != OK || why || !same_values(jv_get(b, "same"), c->args))
+        return false;
     if (!str_eq(jv_get(b, "who") ? jv_get(b, "who")->raw : STR("null"),
                 who.ptr ? who : STR("null")))
         return false;
@@ -419,11 +470,13 @@ static enum err take_fit(struct thread *t, const struct call *c, const struct fi
 }
 
 /* Of many there is another time to say it. */
-static enum err end_lost(struct thread *t, const struct store_stock *rows, size_t count)
+static enum err end_over(struct thread *t, const struct store_stock *rows, size_t count)
 {
     enum err e = OK;
-    for (size_t i = 0; i < count && !e && t->take_count < BATCH_TAKES / 2; i++)
-        if (grant_lost(t->hub, &rows[i])) e = grant_end(t, rows[i].holder);
+    for (size_t i = 0; i < count && !e && t->take_count < BATCH_TAKES / 2; i++) {
+        const char *why = grant_over(t->hub, &rows[i]);
+        if (why) e = grant_end(t, rows[i].holder, str_c(why));
+    }
     return e;
 }
 
@@ -434,7 +487,7 @@ enum err grant_use(struct thread *t, const struct call *c, const struct store_st
     bool       single;
     struct fit k;
     enum err   e = rules_for(t, c, &t->batch, &who, &single);
-    if (!e) e = end_lost(t, rows, count);
+    if (!e) e = end_over(t, rows, count);
     if (e || !single) return e ? e : ERR_NOT_FOUND;
     for (size_t i = count; i-- > 0;) /* the oldest first: it ends first */
         if (fits(t, c, &rows[i], who, &k)) return take_fit(t, c, &k, who, f);
@@ -481,7 +534,8 @@ void grant_write(struct jsonw *w, const struct hub *h, const struct store_stock 
     bool                     used_up = false, me;
     arena_init(&a, 0);
     if (json_parse_own(&a, row->body, &b) != OK) b = NULL;
-    const char *why = ended(h, row, b);
+    const char *why = NULL;
+    if (ended(h, row, b, &why) != OK) why = NULL; /* no memory: somebody who looks again sees it */
     me = str_is(jv_str_at(b, "scope"), "me");
     jw_obj(w);
     jw_kstr(w, "id", row->holder);

@@ -11,10 +11,11 @@
  * grant was given with counts. A call that certainly did not happen gives back what it took, one
  * whose outcome is unknown does not.
  *
- * It ends with its time, with the tool's definition, policy or rule changing, with its revocation,
- * with the conversation it was given in being deleted, and with its giver losing the role that let
- * them decide (people.h). That last is written into the row when it is found, by a call that the
- * grant might have allowed or by somebody who looks at it: an ended one does not open again.
+ * It ends with its time, with its revocation, with the conversation it was given in being deleted,
+ * and for what is only found: the tool's definition or policy is another, the rules that name the
+ * tool are (rules_digest), its giver lost the role that let them decide (people.h). What is found is
+ * written into the row, so an ended one does not open again: by a start, a reload and a list of tools
+ * that came (lapse.c), by a call that the grant might have allowed, by somebody who looks at it.
  */
 #ifndef PARLEY_GRANT_H
 #define PARLEY_GRANT_H
@@ -49,10 +50,12 @@ MUST_CHECK enum err grant_use(struct thread *t, const struct call *c,
 /* After a fact about the call was added: what it gives back. */
 MUST_CHECK enum err grant_follow(struct thread *t, const struct call *c, const struct fact *f);
 MUST_CHECK enum err grant_revoke(struct thread *t, struct str id);
-/* Its giver has lost the role: it gives nothing any more, also when they have it again. */
-MUST_CHECK enum err grant_end(struct thread *t, struct str id);
-/* Is it to be ended for that, and was not yet? */
-bool                grant_lost(const struct hub *h, const struct store_stock *row);
+/* It gives nothing any more, whatever comes back. `why`: "role", "definition". */
+MUST_CHECK enum err grant_end(struct thread *t, struct str id, struct str why);
+/* For which of these it is to be ended, and was not yet; NULL: for none that is known. */
+const char         *grant_over(const struct hub *h, const struct store_stock *row);
+/* The command that does it, to be posted; NULL: it stands, or there is no memory. */
+struct command     *grant_closing(const struct hub *h, const struct store_row *row);
 
 /* One of GET /v1/grants. */
 void       grant_write(struct jsonw *w, const struct hub *h, const struct store_stock *row);

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "run/codes.h"
 #include "run/engine.h"
 
 static void on_claim(struct store_claim *c, enum err e);
@@ -38,7 +39,9 @@ void thread_load(struct thread *t)
         return;
     }
     t->hub->counts.claims++;
-    t->claim = (struct store_claim){ .log = { t->owner, t->id }, .done = on_claim };
+    t->claim = (struct store_claim){ .log = { t->owner, t->id },
+                                     .since_ns = thread_since(&t->queue),
+                                     .done = on_claim };
     store_claim(s, &t->claim);
 }
 
@@ -53,12 +56,13 @@ static void on_claim(struct store_claim *c, enum err e)
 {
     struct thread *t = LIST_ITEM(c, struct thread, claim);
     t->loading = false;
-    if (e == ERR_BUSY && c->alive) {
+    bool theirs = e == ERR_BUSY && c->node.ptr; /* else the database did not answer */
+    if (theirs && c->alive) {
         fault_hit("thread.held_elsewhere");
         mirror_begin(t, c->node, c->url);
         return;
     }
-    if (e == ERR_BUSY) { /* until just now */
+    if (theirs) { /* until just now */
         thread_lost(t, true);
         return;
     }
@@ -73,22 +77,47 @@ static void on_claim(struct store_claim *c, enum err e)
     read_log(t);
 }
 
+/* Sent before, it may have arrived. */
+static const char *unreachable(const struct command *c)
+{
+    if (c->repeated)
+        return "The node that works on this conversation cannot be reached. What you sent may have "
+               "arrived there or not: look at the conversation before you send it again.";
+    return "The node that works on this conversation cannot be reached. Nothing was lost; try "
+           "again "
+           "in a moment.";
+}
+
+static bool is_overdue(const struct command *c)
+{
+    return c->since_ns && clock_mono_ns() - c->since_ns >= STRANDED_MS * 1000000ull;
+}
+
+bool thread_stranded(struct thread *t)
+{
+    bool all = t->stranded_ms && clock_mono_ms() - t->stranded_ms > STRANDED_MS;
+    bool was = t->busy, any = false;
+    t->busy = true;
+    LIST_EACH (n, &t->queue) {
+        struct command *c = LIST_ITEM(n, struct command, node);
+        if (c->kind >= CMD_EXPIRE || !(all || is_overdue(c))) continue;
+        list_remove(n);
+        any = true;
+        command_answer(t, c, 503, "node_unreachable", unreachable(c));
+        c->done(c, &c->receipt);
+    }
+    if (all) drop_inside(t, false);
+    t->busy = was;
+    return any;
+}
+
 void thread_lost(struct thread *t, bool soon)
 {
-    uint64_t now = clock_mono_ms();
     t->known = t->committed;
     t->loaded = t->assumed = t->claimed = false;
-    if (!t->stranded_ms) t->stranded_ms = now;
+    if (!t->stranded_ms) t->stranded_ms = clock_mono_ms();
     else soon = false; /* asked already, in vain */
-    if (now - t->stranded_ms > STRANDED_MS) {
-        t->busy = true;
-        thread_refuse(
-            t, &t->queue, 503, "node_unreachable",
-            "The node that works on this conversation cannot be reached. Nothing was lost; "
-            "try again in a moment.");
-        drop_inside(t, false);
-        t->busy = false;
-    }
+    (void)thread_stranded(t);
     if (thread_idle(t)) hub_idle(t->hub, t);
     else if (t->loading) return;
     else if (soon) thread_load(t);
@@ -193,6 +222,7 @@ static void on_read(struct store_read *r, enum err e, const struct store_fact *f
     struct thread *t = LIST_ITEM(r, struct thread, read);
     t->loading = t->claimed = false;
     t->stranded_ms = 0;
+    if (e == ERR_NOT_FOUND && t->exists) thread_wipe(t); /* deleted meanwhile */
     t->exists = e == OK;
     for (size_t i = 0; i < count && !e; i++)
         e = fold_apply(&t->fold, &(struct stored_fact){ facts[i].seq, facts[i].at_ms, facts[i].kind,
@@ -206,6 +236,7 @@ static void on_read(struct store_read *r, enum err e, const struct store_fact *f
     drop_words(t);
     t->committed = t->fold.count;
     t->loaded = true;
+    codes_note(t);
     t->fresh = t->exists && !t->step.active;
     t->revived |= t->fresh && run_live(t->fold.run);
     jobs_adopt(t);

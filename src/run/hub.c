@@ -11,6 +11,7 @@
 #include "base/fault.h"
 #include "base/id.h"
 #include "base/log.h"
+#include "run/codes.h"
 #include "run/engine.h"
 
 #define RETRY_MS      250 /* how often a thread whose append failed tries again */
@@ -38,6 +39,7 @@ struct hub *hub_new(const struct hub_setup *s)
     if (!h) return NULL;
     h->setup = *s;
     map_init(&h->threads);
+    map_init(&h->codes);
     list_init(&h->idle);
     list_init(&h->line);
     list_init(&h->judging);
@@ -88,6 +90,7 @@ void hub_free(struct hub *h)
     title_stop(h);
     for (size_t i = 0; (t = map_each(&h->threads, &i));) thread_free(t);
     map_done(&h->threads);
+    codes_done(h);
     basis_free(h);
     arena_done(&h->recover.arena);
     h->open_timers = 5;
@@ -200,6 +203,8 @@ void hub_idle(struct hub *h, struct thread *t)
 {
     bool   known = list_linked(&t->lru);
     size_t bytes = t->fold.arena.used;
+    /* Another node may make it at any moment: it is looked for again. */
+    if (!t->exists && store_shared(h->setup.store)) t->loaded = false;
     while (!list_empty(&h->idle) && h->idle.next != &t->lru) {
         struct thread *first = LIST_ITEM(h->idle.next, struct thread, lru);
         bool           fits = h->idle_count + !known <= h->setup.threads_max &&
@@ -236,6 +241,7 @@ static bool is_whole(const struct command *c)
 void hub_post(struct hub *h, struct command *c)
 {
     struct thread *t = is_whole(c) ? find_or_add(h, c->log) : NULL;
+    if (!c->since_ns) c->since_ns = clock_mono_ns();
     if (t) thread_post(t, c);
     else no_memory(c);
 }
@@ -249,6 +255,7 @@ static bool only_looks(const struct hub *h, const struct command *c)
 
 void hub_submit(struct hub *h, struct command *c)
 {
+    c->since_ns = clock_mono_ns();
     if (only_looks(h, c)) lookup_thread(h, c);
     else if (c->log.thread.ptr || !c->id.len || c->arena.failed) hub_post(h, c);
     else lookup_confirmation(h, c);
@@ -532,11 +539,13 @@ void hub_recover(struct hub *h)
     if (shared) loop_timer_set(&h->sweep, SWEEP_MS);
 }
 
+/* Those that were found before may still be on their way into memory, which can take as long as a
+ * link to a node that died takes to be given up: nobody else waits for them. */
 void hub_look(struct hub *h)
 {
     if (h->draining) return;
     if (h->recover.busy) h->recover.again = true;
-    else if (!is_recovering(h)) hub_recover(h);
+    else if (h->recover.next == h->recover.count) hub_recover(h);
 }
 
 /* What runs and whose node is dead is taken over; what falls due in threads that nobody holds is
@@ -653,6 +662,7 @@ static void on_tools(void *ctx)
     struct hub    *h = ctx;
     struct thread *t;
     seen_check(h);
+    hub_lapse(h);
     for (size_t i = 0; (t = map_each(&h->threads, &i));)
         if (t->awaiting) hub_wait_place(h, t);
     hub_place_free(h);

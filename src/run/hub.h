@@ -8,6 +8,7 @@
 #include "run/people.h"
 #include "run/quota.h"
 #include "run/thread.h"
+#include "run/vouch.h"
 #include "tool/registry.h"
 
 struct tidings;
@@ -32,6 +33,9 @@ struct hub_action {
     struct str name, tool;
 };
 
+/* approvals.context: what an approver may read of somebody else's conversation beside the request */
+enum context { CONTEXT_NONE, CONTEXT_QUESTION, CONTEXT_CONVERSATION };
+
 struct nodes;
 struct hub_setup { /* all borrowed: outlives the hub */
     struct loop             *loop;
@@ -46,6 +50,8 @@ struct hub_setup { /* all borrowed: outlives the hub */
     /* a waiting gate refuses new messages instead of being superseded */
     bool                     hold;
     bool                     titles; /* a model names conversations after their first answer */
+    /* how long prompts are kept after their last use (basis.h); 0: for ever */
+    int64_t                  basis_ms;
     size_t                   tool_text_max;
     unsigned                 keep_turns; /* the newest, which are never summarised; 0: one */
     unsigned                 runs_max, threads_max;
@@ -60,10 +66,12 @@ struct hub_setup { /* all borrowed: outlives the hub */
     /* organisations' approvals: docs/approvals.md */
     const struct jv         *rules;     /* approvals.rules; NULL: none */
     bool                     approvers; /* approvals.who: "approver" */
+    enum context             context;   /* asked by sight.h */
     unsigned        deny_limit;         /* noes in a run, after which its gated tools are refused */
     struct tidings *tidings;            /* NULL: nobody is told */
     struct people  *people;             /* NULL: nobody is known */
     struct otel    *otel;               /* NULL: no spans are made */
+    struct vouch    vouch;              /* what is removed is signed by */
     /* 10 s: a tool that was told to stop must report within this */
     unsigned        cancel_grace_ms;
 };
@@ -73,6 +81,11 @@ void        hub_free(struct hub *h);
 /* Something is overdue and its timer has not rung (the machine slept, the clock was set): let it
  * expire now. */
 void        hub_sweep(struct hub *h);
+/* Somebody has a role that they had not: what their votes are enough for now is decided (gain.c). "":
+ * anybody may, by another configuration. `hub` is the hub; so it is what people_on_gain wants. */
+void        hub_gained(void *hub, struct str name);
+/* Tools or rules may be others than before: grants that rested on what changed end (lapse.c). */
+void        hub_lapse(struct hub *h);
 /* Looks for runs that were under way and lets them go on. */
 void        hub_recover(struct hub *h);
 /* Into the mailbox of its thread, at once: commands are taken in the order of these calls. One that

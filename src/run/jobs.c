@@ -21,6 +21,7 @@ struct job {
     struct jv         *args;
     struct loop_timer  timer;
     bool               started, timed_out, finished;
+    bool               goes_on;  /* it asked in the middle of its work, and now has the answer */
     bool               reported; /* the runner is through with it */
     /* its outcome is committed, but the runner still holds it */
     bool               orphan;
@@ -181,6 +182,7 @@ static enum err fill_job(struct job *j, struct call *c)
     j->tool.args = j->args;
     if (c->decided) j->tool.payload = arena_dup(a, c->decided->payload);
     if (call_at_rest(c)) {
+        j->goes_on = !call_unbegun(c);
         j->tool.resume = arena_dup(a, c->question->data);
         j->tool.accepted = c->answered->outcome == WORD_APPROVED;
         j->tool.content = j->tool.accepted ? arena_dup(a, c->answered->payload) : STR_NONE;
@@ -196,6 +198,7 @@ static enum err fill_check(struct job *j, struct call *c)
 {
     enum err e = fill_job(j, c);
     j->tool.payload = j->tool.resume = STR_NONE;
+    j->goes_on = false;
     if (!e) e = callcheck_question(&j->arena, c, &j->tool.input);
     if (e || json_parse(&j->arena, j->tool.input, &j->args, NULL) != OK) return ERR_NOMEM;
     j->tool.args = j->args;
@@ -254,24 +257,29 @@ static bool may_begin(const struct thread *t)
     return !store_shared(s) || store_lease_ok(s, t->hold);
 }
 
+/* It is not begun. What was done of it before it asked is done: how far it came, nobody knows. */
+static void cannot_start(struct job *j, const char *why)
+{
+    struct str more = STR(" It had asked a question before, so it may or may not have happened.");
+    struct str text =
+        j->goes_on ? arena_printf(&j->arena, "%s" STR_FMT, why, STR_ARG(more)) : str_c(why);
+    on_finish(&j->tool, &(struct tool_result){ .outcome = j->goes_on ? TOOL_UNKNOWN : TOOL_FAILED,
+                                               .text = text.ptr ? text : str_c(why) });
+}
+
 static void start_job(struct job *j)
 {
     struct tool *tool = j->tool.tool;
     j->started = true;
     if (!may_begin(j->thread)) {
-        on_finish(&j->tool, &(struct tool_result){
-                                .outcome = TOOL_FAILED,
-                                .text = STR("It was not begun: this node was cut off from the "
-                                            "database.") });
+        cannot_start(j, "It was not begun: this node was cut off from the database.");
         return;
     }
     if (tool && tool->timeout_ms && !tool->own_clock) loop_timer_set(&j->timer, tool->timeout_ms);
     fault_hit("run.before_tool");
     enum err e = tool && tool->ops ? tool->ops->start(tool, &j->tool) : ERR_NOT_FOUND;
     fault_hit("run.in_tool");
-    if (e)
-        on_finish(&j->tool, &(struct tool_result){ .outcome = TOOL_FAILED,
-                                                   .text = STR("The tool could not be started.") });
+    if (e) cannot_start(j, "The tool could not be started.");
 }
 
 static void hand_answer(struct job *j)
@@ -399,8 +407,8 @@ static enum word outcome_of(const struct job *j, const struct call *c)
 bool jobs_once_more(const struct command *c, struct call *call)
 {
     const struct job *j = c->job;
-    if (j->result.outcome != TOOL_UNKNOWN || !j->tool.tool->idempotent || call->repeated ||
-        call->run->stopping || j->thread->hub->draining)
+    if (j->result.outcome != TOOL_UNKNOWN || !j->tool.tool || !j->tool.tool->idempotent ||
+        call->repeated || call->run->stopping || j->thread->hub->draining)
         return false;
     call->repeated = true;
     call->job = NULL;

@@ -1,5 +1,6 @@
 /* judge.c -- which gate a call goes through: it runs, a person is asked, or it is bad. */
 #include "base/clock.h"
+#include "base/jsame.h"
 #include "base/log.h"
 #include "run/caller.h"
 #include "run/engine.h"
@@ -53,11 +54,18 @@ static bool is_visible(const struct fact *const *v, size_t n, uint64_t seq)
     return false;
 }
 
+/* What it was given may be gone (trim.h), and then it may have been anything. */
+static bool was_given(const struct fold *f, const struct call *c, const struct jv *args)
+{
+    bool lost = f->trimmed && c->step_seq >= f->trimmed && !(c->args && c->args->count);
+    return lost || jv_same(c->args, args);
+}
+
 /* By a version of the conversation that is another thread? */
 static bool was_carried(const struct fold *f, const struct tool *tool, const struct jv *args)
 {
     for (size_t i = 0; i < f->carried_count; i++)
-        if (str_eq(f->carried[i]->tool, tool->name) && jv_equal(f->carried[i]->args, args))
+        if (str_eq(f->carried[i]->tool, tool->name) && was_given(f, f->carried[i], args))
             return true;
     return false;
 }
@@ -77,7 +85,7 @@ static bool was_replaced(struct thread *t, const struct tool *tool, const struct
     arena_init(&a, 0);
     for (size_t i = f->call_count; i-- > 0 && !found;) {
         const struct call *c = f->calls[i];
-        if (!call_took_effect(c) || !str_eq(c->tool, tool->name) || !jv_equal(c->args, args))
+        if (!call_took_effect(c) || !str_eq(c->tool, tool->name) || !was_given(f, c, args))
             continue;
         /* when in doubt, a person is asked */
         if (c->run->retried || (!v && history_visible(&a, f, &v, &n) != OK)) found = true;

@@ -41,7 +41,9 @@ static struct lookup *lookup_new(struct hub *h, struct command *c, enum store_li
     if (!k) return NULL;
     k->hub = h;
     k->command = c;
-    k->list = (struct store_list){ .kind = kind, .owner = c->log.owner, .limit = 1 };
+    k->list = (struct store_list){
+        .kind = kind, .since_ns = c->since_ns, .owner = c->log.owner, .limit = 1
+    };
     return k;
 }
 

@@ -14,7 +14,7 @@ struct mirror {
     struct list    sent; /* commands without an answer, in their order */
     uint64_t       last; /* command's number */
     uint64_t       step_no;
-    bool           following, watching, thinking, stepped;
+    bool           following, watching, wanting, thinking, stepped;
     /* what was said for it: kept, because it stands in the thread's calls */
     struct arena   reports;
 };
@@ -36,6 +36,14 @@ static void say(struct mirror *m, const char *word)
     transmit(m->peer, &text);
 }
 
+static void write_watch(struct mirror *m, struct jsonw *w)
+{
+    m->watching = m->thread->watching > 0;
+    m->wanting = m->thread->wanting > 0;
+    jw_kbool(w, "watch", m->watching);
+    jw_kbool(w, "want", m->wanting);
+}
+
 static void follow(struct mirror *m)
 {
     struct buf   text;
@@ -45,8 +53,7 @@ static void follow(struct mirror *m)
     jw_kstr(&w, "owner", m->thread->owner);
     jw_kstr(&w, "thread", m->thread->id);
     jw_kint(&w, "seq", (int64_t)m->thread->fold.count);
-    m->watching = m->thread->watching > 0;
-    jw_kbool(&w, "watch", m->watching);
+    write_watch(m, &w);
     node_end(&w);
     m->following = true;
     transmit(m->peer, &text);
@@ -57,11 +64,11 @@ void mirror_watch(struct thread *t)
     struct mirror *m = t->mirror;
     struct buf     text;
     struct jsonw   w;
-    if (!m->following || m->watching == (t->watching > 0)) return;
-    m->watching = t->watching > 0;
+    if (!m->following || (m->watching == (t->watching > 0) && m->wanting == (t->wanting > 0)))
+        return;
     buf_init(&text, 0);
     node_begin(&w, &text, "watch", m->k);
-    jw_kbool(&w, "watch", m->watching);
+    write_watch(m, &w);
     node_end(&w);
     transmit(m->peer, &text);
 }
@@ -277,6 +284,7 @@ static bool of_mirror(struct mirror *m, struct str word, const struct jv *v)
     if (str_is(word, "facts")) return on_facts(m, v);
     if (str_is(word, "step")) return on_step(m, v);
     if (str_is(word, "progress")) on_progress(m, v);
+    else if (str_is(word, "told")) thread_tell(m->thread, jv_str_at(v, "words"));
     else if (str_is(word, "answer")) on_answer(m, v);
     else if (str_is(word, "moved")) on_moved(m);
     else if (str_is(word, "gone")) {
@@ -338,6 +346,17 @@ void peer_up(struct peer *p)
     }
     for (size_t i = 0; (m = map_each(&p->mirrors, &i));)
         if (!m->following) join(m);
+}
+
+void peer_waits(struct peer *p)
+{
+    struct mirror *m;
+    for (size_t i = 0; (m = map_each(&p->mirrors, &i));) {
+        struct thread *t = m->thread;
+        if (m->following || !thread_stranded(t)) continue;
+        if (thread_idle(t)) hub_idle(t->hub, t);
+        i = 0; /* who was told may have changed what is mirrored */
+    }
 }
 
 void peer_down(struct peer *p)

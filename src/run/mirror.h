@@ -36,6 +36,8 @@ void peer_init(struct peer *p, struct hub *h);
 void peer_up(struct peer *p);
 /* False: not a message of ours, or no memory for it: the link is of no use. */
 bool peer_message(struct peer *p, struct str text);
+/* The link is still being made: who has waited long enough for that is told. */
+void peer_waits(struct peer *p);
 /* The link is over, or was never made. Its mirrors ask the store again; none is left here. */
 void peer_down(struct peer *p);
 

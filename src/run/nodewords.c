@@ -12,7 +12,7 @@ static const struct {
     { "follow", CMD_FOLLOW },   { "delete", CMD_DELETE },   { "rename", CMD_RENAME },
     { "late", CMD_LATE },       { "unvote", CMD_UNVOTE },   { "revoke", CMD_REVOKE },
     { "respond", CMD_RESPOND }, { "forget", CMD_FORGET },   { "call", CMD_CALL },
-    { "handed", CMD_HANDED },
+    { "handed", CMD_HANDED },   { "trim", CMD_TRIM },
 };
 #define KINDS (sizeof kinds / sizeof kinds[0])
 
@@ -97,6 +97,9 @@ static void write_wish(struct jsonw *w, const struct command *c)
 #undef X
 #define X(t, n) PUT_##t(w, #n, c->late.n);
     case CMD_LATE: COMMAND_LATE(X) return;
+#undef X
+#define X(t, n) PUT_##t(w, #n, c->trim.n);
+    case CMD_TRIM: COMMAND_TRIM(X) return;
 #undef X
 #define X(t, n) PUT_##t(w, #n, c->n);
     case CMD_CREATE:
@@ -189,6 +192,9 @@ static void read_wish(struct command *c, const struct jv *v)
 #undef X
 #define X(t, n) c->late.n = GET_##t(c, v, #n);
     case CMD_LATE: COMMAND_LATE(X) return;
+#undef X
+#define X(t, n) c->trim.n = GET_##t(c, v, #n);
+    case CMD_TRIM: COMMAND_TRIM(X) return;
 #undef X
 #define X(t, n) c->n = GET_##t(c, v, #n);
     case CMD_CREATE:

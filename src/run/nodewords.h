@@ -3,8 +3,8 @@
  * A link carries many threads; `k` is the number the asking node gave to one of them. "up" is
  * towards the holder, "down" towards the mirror:
  *
- *   up    follow   {k, owner, thread, seq, watch}  tell me this thread from after fact `seq` on
- *         watch    {k, watch}      somebody looks at it here, or nobody any more
+ *   up    follow   {k, owner, thread, seq, watch, want}  tell me this thread from after fact `seq` on
+ *         watch    {k, watch, want}  somebody looks at it here, or wants it, or nobody any more
  *         leave    {k}             enough
  *         commands {k, list: [{n, kind, ...}]}  in this order, all or none between others
  *         unclaim  {k, tab}        that tab has left
@@ -12,6 +12,7 @@
  *         step     {k, no, active, thinking, pieces: [...]}   what is being spoken; another `no`:
  *                                  from its beginning
  *         progress {k, no, call, ...}
+ *         told     {k, words}      what somebody sent to all who follow it
  *         answer   {k, n, ...}     a command's; the facts it caused went before it
  *         moved    {k}             not held here (any more): ask the store who does
  *         gone     {k}             deleted

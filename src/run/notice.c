@@ -4,22 +4,40 @@
 #include "base/jsonw.h"
 #include "run/engine.h"
 #include "run/response.h"
+#include "run/spelling.h"
 #include "run/spoken.h"
+
+static bool is_anothers(const struct fold *f, const char *code)
+{
+    for (size_t i = 0; i < f->call_count; i++) {
+        const struct call *c = f->calls[i];
+        if (c->state == CALL_ASKED && c->told && str_is(c->told->code, code)) return true;
+    }
+    return false;
+}
+
+/* A function that the client declares with its code in it could not be offered any more (codes.c). */
+static bool is_declared(const struct fold *f, unsigned number)
+{
+    struct str     text = f->run->first->declared;
+    struct spelled x = { 0 };
+    while (spelling_next(text, x.at + x.len, &x))
+        if (x.number == number) return true;
+    return false;
+}
+
+#define TRIES 100 /* a client may have declared all the codes there are */
 
 /* Four digits that no other question here has while it waits. */
 static void new_code(const struct fold *f, char out[5])
 {
-    bool taken = true;
-    while (taken) {
+    for (unsigned tries = 0;; tries++) {
         uint32_t n;
         id_bytes(&n, sizeof n);
-        if (n >= UINT32_MAX - UINT32_MAX % 10000) continue; /* each is as likely */
-        snprintf(out, 5, "%04u", n % 10000);
-        taken = false;
-        for (size_t i = 0; i < f->call_count; i++) {
-            const struct call *c = f->calls[i];
-            taken |= c->state == CALL_ASKED && c->told && str_is(c->told->code, out);
-        }
+        if (n >= UINT32_MAX - UINT32_MAX % SPELLING_COUNT) continue; /* each is as likely */
+        snprintf(out, 5, "%04u", n % SPELLING_COUNT);
+        if (is_anothers(f, out)) continue;
+        if (tries >= TRIES || !is_declared(f, n % SPELLING_COUNT)) return;
     }
 }
 

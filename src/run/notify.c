@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/jsonw.h"
 #include "base/log.h"
+#include "run/sight.h"
 #include "tool/egress.h"
 
 #define ATTEMPT_S    60
@@ -23,11 +24,12 @@ struct letter {
     struct target      *target;
     struct curl_slist  *headers;
     struct arena        arena;
-    struct str          place, kind, about, body;
+    struct str          place, before, kind, about; /* before: the place of the one before it */
+    struct buf          body;                       /* of this attempt */
     int64_t             at_ms, next_ms;
     unsigned            tries;
     bool                sending, looking, done;
-    struct store_list   list; /* is it still waiting? */
+    struct store_list   list; /* is it still waiting, what does it say now? */
 };
 
 struct target {
@@ -98,6 +100,7 @@ static void letter_free(struct letter *l)
 {
     if (l->transfer.easy) curl_easy_cleanup(l->transfer.easy);
     curl_slist_free_all(l->headers);
+    buf_done(&l->body);
     arena_done(&l->arena);
     mem_free(l);
 }
@@ -137,6 +140,7 @@ static void on_sent(struct curl_job *j, CURLcode code)
     j->easy = NULL;
     l->headers = NULL;
     l->sending = false;
+    buf_clear(&l->body);
     if (l->target->of->stopped) return;
     if (code == CURLE_OK && status >= 200 && status < 300) {
         settle(l);
@@ -169,7 +173,7 @@ static bool make_headers(struct letter *l)
     int64_t now_s = clock_wall_ms() / 1000;
     snprintf(id, sizeof id, "evt_" STR_FMT, STR_ARG(l->place));
     snprintf(at, sizeof at, "%lld", (long long)now_s);
-    return notify_sign(l->target->how->secret, str_c(id), now_s, l->body, signature) &&
+    return notify_sign(l->target->how->secret, str_c(id), now_s, buf_view(&l->body), signature) &&
            add_header(l, "Content-Type", "application/json") && add_header(l, "Expect", "") &&
            add_header(l, "webhook-id", id) && add_header(l, "webhook-timestamp", at) &&
            add_header(l, "webhook-signature", signature);
@@ -199,32 +203,6 @@ static void post(struct letter *l)
     curl_start(t->of->setup.pool, &l->transfer);
 }
 
-static void on_status(struct store_list *k, enum err e, const struct store_row *rows, size_t count,
-                      struct str next)
-{
-    struct letter *l = LIST_ITEM(k, struct letter, list);
-    (void)next;
-    l->looking = false;
-    if (l->target->of->stopped) return;
-    if (e) put_off(l, "the store cannot be read");
-    else if (!count || !str_is(rows[0].approval.status, "pending")) settle(l);
-    else post(l);
-}
-
-/* What was to wait is told only if it is still so. */
-static void deliver(struct letter *l)
-{
-    if (!l->target->how->after_s || !str_is(l->kind, "asked")) {
-        post(l);
-        return;
-    }
-    l->looking = true;
-    l->list = (struct store_list){
-        .kind = STORE_APPROVALS, .everybody = true, .id = l->about, .limit = 1, .done = on_status
-    };
-    store_list(l->target->of->setup.store, &l->list);
-}
-
 /* --- which concern a target ------------------------------------------------------------------------- */
 
 static bool is_in(const struct jv *list, struct str word)
@@ -249,15 +227,16 @@ static bool concerns(const struct notify_target *how, const struct store_row *ro
     return false;
 }
 
-static struct str write_body(struct arena *a, const struct store_row *row)
+static void write_body(struct buf *b, const struct hub *h, const struct store_row *row)
 {
     char         time[CLOCK_RFC3339_LEN + 1], type[40];
-    struct buf   b;
     struct jsonw w;
+    struct buf   approval;
     clock_rfc3339(row->created_ms, time);
     snprintf(type, sizeof type, "approval." STR_FMT, STR_ARG(str_cut(row->event.kind, 20)));
-    buf_init(&b, 0);
-    jsonw_init(&w, &b);
+    buf_init(&approval, 0);
+    sight_row(&approval, h, row->owner, STR_NONE, row->event.body);
+    jsonw_init(&w, b);
     jw_obj(&w);
     jw_kstrz(&w, "type", type);
     jw_kstrz(&w, "timestamp", time);
@@ -266,32 +245,94 @@ static struct str write_body(struct arena *a, const struct store_row *row)
     jw_kstr(&w, "event", row->event.kind);
     jw_kstrz(&w, "at", time);
     jw_kstr(&w, "owner", row->owner);
-    jw_kraw(&w, "approval", row->event.body);
+    jw_key(&w, "approval");
+    jw_raw(&w, buf_view(&approval));
     jw_end_obj(&w);
     jw_end_obj(&w);
-    struct str s = b.err ? STR_NONE : arena_dup(a, buf_view(&b));
-    buf_done(&b);
-    return s;
+    if (approval.err) b->err = approval.err;
+    buf_done(&approval);
 }
 
-static struct letter *letter_new(struct target *t, const struct store_row *row)
+/* `before`: the place behind which it is the first. */
+static struct letter *letter_new(struct target *t, const struct store_row *row, struct str before)
 {
     struct letter *l = mem_alloc(sizeof *l);
     struct jv     *body = NULL;
     if (!l) return NULL;
     arena_init(&l->arena, 0);
+    buf_init(&l->body, 0);
     l->target = t;
     l->place = arena_dup(&l->arena, row->place);
+    l->before = before.len ? arena_dup(&l->arena, before) : STR_NONE;
     l->kind = arena_dup(&l->arena, row->event.kind);
     l->about = arena_dup(&l->arena, row->event.id);
     l->at_ms = row->created_ms;
     l->next_ms = row->created_ms + (int64_t)t->how->after_s * 1000;
     if (json_parse_own(&l->arena, row->event.body, &body) != OK) body = NULL;
     l->done = !concerns(t->how, row, body);
-    if (!l->done) l->body = write_body(&l->arena, row);
     if (!l->arena.failed && l->place.ptr) return l;
     letter_free(l);
     return NULL;
+}
+
+/* --- one attempt ------------------------------------------------------------------------------- */
+
+/* Nothing of it is kept between attempts: what was erased meanwhile, or lost words, is not sent as it
+ * was. */
+static void on_event(struct store_list *k, enum err e, const struct store_row *rows, size_t count,
+                     struct str next)
+{
+    struct letter *l = LIST_ITEM(k, struct letter, list);
+    (void)next;
+    l->looking = false;
+    if (l->target->of->stopped) return;
+    if (e) {
+        put_off(l, "the store cannot be read");
+        return;
+    }
+    if (!count || !str_eq(rows[0].place, l->place)) {
+        settle(l);
+        return;
+    }
+    buf_clear(&l->body);
+    write_body(&l->body, l->target->of->setup.hub, &rows[0]);
+    if (l->body.err) put_off(l, "out of memory");
+    else post(l);
+}
+
+static void read_event(struct letter *l)
+{
+    l->looking = true;
+    l->list = (struct store_list){
+        .kind = STORE_EVENTS, .everybody = true, .before = l->before, .limit = 1, .done = on_event
+    };
+    store_list(l->target->of->setup.store, &l->list);
+}
+
+static void on_status(struct store_list *k, enum err e, const struct store_row *rows, size_t count,
+                      struct str next)
+{
+    struct letter *l = LIST_ITEM(k, struct letter, list);
+    (void)next;
+    l->looking = false;
+    if (l->target->of->stopped) return;
+    if (e) put_off(l, "the store cannot be read");
+    else if (!count || !str_is(rows[0].approval.status, "pending")) settle(l);
+    else read_event(l);
+}
+
+/* What was to wait is told only if it is still so. */
+static void deliver(struct letter *l)
+{
+    if (!l->target->how->after_s || !str_is(l->kind, "asked")) {
+        read_event(l);
+        return;
+    }
+    l->looking = true;
+    l->list = (struct store_list){
+        .kind = STORE_APPROVALS, .everybody = true, .id = l->about, .limit = 1, .done = on_status
+    };
+    store_list(l->target->of->setup.store, &l->list);
 }
 
 /* --- a target's place -------------------------------------------------------------------------------- */
@@ -356,7 +397,7 @@ static void on_events(struct store_list *k, enum err e, const struct store_row *
     if (k->kind == STORE_EVENT_HEAD && !e) keep_place(t->place, next);
     if (k->kind == STORE_EVENT_HEAD) t->known = !e;
     for (size_t i = 0; !e && i < count && t->count < NOTIFY_WINDOW; i++) {
-        struct letter *l = letter_new(t, &rows[i]);
+        struct letter *l = letter_new(t, &rows[i], i ? rows[i - 1].place : str_c(t->after));
         if (!l) {
             e = ERR_NOMEM;
             break;

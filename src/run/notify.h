@@ -2,7 +2,8 @@
  *
  * The messages are the store's events (tidings.h), which an append writes with its facts: none is
  * lost, whoever dies when. Each address has a place among them, kept in the store; from there on
- * they are sent in their order, up to NOTIFY_WINDOW at a time. At least once: the id of a message
+ * they are sent in their order, up to NOTIFY_WINDOW at a time; each attempt reads its event anew, so
+ * what was erased meanwhile is not sent any more. At least once: the id of a message
  * (webhook-id) is the same each time. One that is not taken (no 2xx) is tried again with growing
  * pauses for a day, then given up and logged. An address that is down, slow, redirects or lies costs
  * its own window and nobody else anything.
@@ -31,6 +32,7 @@ struct notify_target {
 struct notify_setup { /* borrowed */
     struct loop                *loop;
     struct store               *store;
+    const struct hub           *hub; /* what may be told of a question: sight.h */
     struct curl_pool           *pool;
     struct tidings             *tidings;
     const struct notify_target *targets;

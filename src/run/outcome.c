@@ -78,20 +78,41 @@ void outcome_refused(struct thread *t, struct command *c)
     (void)(is_foreign_result(t, c, call) || is_second_result(t, c, call));
 }
 
-bool outcome_claim(struct thread *t, struct command *c)
+static bool is_anothers(const struct call *call, struct str client)
+{
+    if (call->claimed) return !str_eq(call->claimed->holder, client);
+    return call->claimed_by.ptr && call->claimed_until_ms > clock_wall_ms() &&
+           !str_eq(call->claimed_by, client);
+}
+
+/* Once it is told, the browser may begin, and nobody here learns of it. A tool that is gone may
+ * have been one that must not run twice. */
+static enum err keep_claim(struct thread *t, struct command *c, struct call *call)
+{
+    const struct tool *tool = call_tool(t, call);
+    struct fact        f = { .kind = FACT_CLAIMED,
+                             .call = call->id,
+                             .holder = c->claim.client,
+                             .by = c->by,
+                             .via = c->via };
+    if (call->claimed) return OK;
+    if (!call->declared && !(tool && tool->idempotent)) return thread_add(t, &f);
+    call->claimed_by = arena_dup(&t->fold.arena, c->claim.client);
+    call->claimed_until_ms = clock_wall_ms() + call_client_ms(t, call);
+    call->claim_owner = c->claim.owner;
+    return OK;
+}
+
+bool outcome_claim(struct thread *t, struct command *c, enum err *e)
 {
     struct call *call = fold_call(&t->fold, c->id);
-    int64_t      now = clock_wall_ms();
     if (!call || !call->client)
         return refuse(t, c, 404, "unknown_call", "There is no such call here.");
     if (call->state != CALL_STARTED)
         return refuse(t, c, 409, "late_result", "This call is not waiting for a browser.");
-    if (call->claimed_by.ptr && call->claimed_until_ms > now &&
-        !str_eq(call->claimed_by, c->claim.client))
+    if (is_anothers(call, c->claim.client))
         return refuse(t, c, 409, "claimed", "Another tab runs this.");
-    call->claimed_by = arena_dup(&t->fold.arena, c->claim.client);
-    call->claimed_until_ms = now + call_client_ms(t, call);
-    call->claim_owner = c->claim.owner;
+    *e = keep_claim(t, c, call);
     accepted(t, c, call->run->id, 0);
     return true;
 }

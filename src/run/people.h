@@ -1,9 +1,14 @@
-/* people.h -- which roles somebody has, as far as this process knows.
+/* people.h -- which roles somebody has, as far as is known.
  *
  * A role comes with a key or a token, so it is known when its bearer is here. For what happens while
  * they are away (a grant they gave is used, their vote is counted, a link is made for them) the last
  * that was seen counts.
  * People with keys in the configuration are known from the start, and known for certain.
+ *
+ * What was seen of somebody whose roles can matter to others (a rule names one, or they approve) is
+ * kept in the store, a row each ("person/roles/NAME"), and stays kept when they lose them: a role that
+ * was seen to be gone is gone for the next process, too, and within a second for the other nodes. It
+ * counts, here as well, once it is committed; until then whoever brought it waits.
  *
  * Roles are words with blanks between them.
  */
@@ -13,27 +18,49 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "store/store.h"
 
-#define PEOPLE_MAX 50000 /* further ones are strangers, of whom nothing is known */
+#define PEOPLE_MAX 50000 /* further ones who matter to nobody are strangers */
+/* A person's row is PEOPLE_ROWS, a word, "/" and the name. */
+#define PEOPLE_ROWS "person/"
 
 struct people;
 
-struct people *people_new(void); /* NULL: no memory */
-void           people_free(struct people *p);
-/* They were here with these roles; without memory they stay what they were. NULL is fine. */
-void           people_saw(struct people *p, struct str name, struct str roles);
+struct people      *people_new(void); /* NULL: no memory */
+/* With the loop's next turns when they are kept; the store has answered everything. */
+void                people_free(struct people *p);
+/* Reads what is kept, and keeps from now on what is seen. Waits: before there is anybody to see.
+ * ERR_*: it cannot be read, and the server must not go on without it. */
+MUST_CHECK enum err people_keep(struct people *p, struct loop *l, struct store *s);
+/* Told when somebody has a role that they had not: here, or as another node saw it. */
+void people_on_gain(struct people *p, void (*gained)(void *ctx, struct str name), void *ctx);
+/* They are here with these roles; `matters`: one of them is a role by which others' calls are
+ * decided. NULL is fine. OK: that is what is known of them (of whom nothing is kept it need not be,
+ * without memory). ERR_BUSY: it is being written, and nobody may be answered as if it were known:
+ * people_wait, at once. ERR_NOMEM: it cannot be written now. */
+MUST_CHECK enum err people_saw(struct people *p, struct str name, struct str roles, bool matters);
+/* `done` is told once a row of theirs was written; they are to be seen again then, it may have been
+ * another. With an error it could not be: what was known before counts, and it is tried again.
+ * list_remove(&w->node) ends the waiting. */
+struct people_wait {
+    struct list node;
+    void (*done)(struct people_wait *w, enum err e);
+};
+void       people_wait(struct people *p, struct str name, struct people_wait *w);
+/* They are erased: nothing is known of them. */
+void       people_forget(struct people *p, struct str name);
 /* The configuration says so: what is seen of them later does not change it. */
-void           people_know(struct people *p, struct str name, struct str roles);
+void       people_know(struct people *p, struct str name, struct str roles);
 /* STR_NONE: never seen. Valid until they are seen again. */
-struct str     people_roles(const struct people *p, struct str name);
+struct str people_roles(const struct people *p, struct str name);
 /* There is nobody else: whom nothing is known of has no role (any more). For servers that let people
  * in by the keys of the configuration alone. */
-void           people_whole(struct people *p);
+void       people_whole(struct people *p);
 /* Which of these roles, that they had once, they still have; in `a`. Only one that is known to be
  * gone is. STR_NONE: no memory. */
 struct str people_still(const struct people *p, struct arena *a, struct str name, struct str roles);
 /* May what rests on `role` ("" and "owner": on none) still count for them? Only a role that is
- * known to be gone is: who was not here since the start has what they had. */
+ * known to be gone is: who was never seen has what they had. */
 bool       people_may(const struct people *p, struct str name, struct str role);
 /* Is `word` one of `roles`? */
 bool       roles_have(struct str roles, struct str word);

@@ -34,6 +34,16 @@ bool response_left(const struct fold *f, const struct fact *response)
     return false;
 }
 
+const struct fact *response_retold(const struct fold *f, const struct fact *response)
+{
+    for (size_t i = 0; response && i < f->response_count; i++) {
+        const struct fact *x = f->responses[i];
+        const struct run  *r = x->seq > response->seq ? fold_run(f, x->run) : NULL;
+        if (r && r->first->kind == FACT_RETRY && str_eq(r->first->of, response->run)) response = x;
+    }
+    return response;
+}
+
 const struct fact *response_after(const struct fold *f, struct str id)
 {
     for (size_t i = 0; i < f->response_count; i++)

@@ -68,6 +68,9 @@ const struct fact *response_going(const struct fold *f, struct str key);
 /* Its reader went away, and so it was stopped before it was whole. (Who wanted it stopped did so by
  * another way.) */
 bool               response_left(const struct fold *f, const struct fact *response);
+/* What was made in its place when it was asked for again, if anything was; else itself. NULL stays
+ * NULL. */
+const struct fact *response_retold(const struct fold *f, const struct fact *response);
 /* Its id was deleted. */
 bool               response_forgotten(const struct fold *f, struct str id);
 /* The response that goes on from this one; NULL: none yet. */

@@ -2,8 +2,10 @@
 #include "run/rules.h"
 
 #include "base/clock.h"
+#include "base/sha256.h"
 #include "run/engine.h"
 #include "run/people.h"
+#include "run/spend.h"
 #include "tool/policy.h"
 
 #define COUNT_MAX 20
@@ -78,7 +80,7 @@ bool rules_concern(const struct jv *rules, struct str roles)
 /* --- the rule of a call ----------------------------------------------------------------------------- */
 
 /* "*" stands for anything, as often as one likes. */
-static bool matches(struct str pattern, struct str name)
+bool rules_names(struct str pattern, struct str name)
 {
     size_t p = 0, n = 0, star = SIZE_MAX, mark = 0;
     while (n < name.len) {
@@ -111,7 +113,7 @@ static const struct jv *first_match(const struct jv *rules, struct str tool, con
     const struct jv *best = NULL;
     JV_EACH (r, rules) {
         const struct jv *when = jv_get(r, "when");
-        if (!matches(jv_str_at(r, "tool"), tool) || (when && !policy_holds(when, args, turn)))
+        if (!rules_names(jv_str_at(r, "tool"), tool) || (when && !policy_holds(when, args, turn)))
             continue;
         if (!best || strictness(r) > strictness(best)) best = r;
         if (!when || policy_surely(when, args, turn)) break;
@@ -119,8 +121,10 @@ static const struct jv *first_match(const struct jv *rules, struct str tool, con
     return best;
 }
 
+/* Whether an answer may cost more is for approvals.who: a rule is about what a tool does. */
 static const struct jv *rule_of(struct thread *t, const struct call *c)
 {
+    if (spend_is_question(c)) return NULL;
     return first_match(t->hub->setup.rules, c->tool, c->args, &t->hub->judge);
 }
 
@@ -181,6 +185,40 @@ unsigned rules_expires(struct thread *t, const struct call *c, unsigned otherwis
     const struct jv *rule = rule_of(t, c);
     return rule && jv_get(rule, "expires") ? (unsigned)jv_int_at(rule, "expires", otherwise)
                                            : otherwise;
+}
+
+/* `tool` stays out: another pattern that names the tool asks the same people about it. */
+static bool write_rule(struct jsonw *w, const struct jv *rule)
+{
+    const struct jv *when = jv_get(rule, "when");
+    jw_arr(w);
+    if (when) jw_canonical(w, when);
+    write_who(w, rule);
+    jw_end_arr(w);
+    return when != NULL;
+}
+
+enum err rules_digest(const struct jv *rules, bool approvers, struct str tool,
+                      char hex[RULES_DIGEST])
+{
+    struct buf   b;
+    struct jsonw w;
+    uint8_t      sum[SHA256_LEN];
+    bool         more = true; /* behind one that takes every call nothing counts */
+    buf_init(&b, 0);
+    jsonw_init(&w, &b);
+    jw_arr(&w);
+    JV_EACH (r, rules)
+        if (more && rules_names(jv_str_at(r, "tool"), tool)) more = write_rule(&w, r);
+    if (more) jw_bool(&w, approvers);
+    jw_end_arr(&w);
+    enum err e = b.err;
+    if (!e) {
+        sha256_of(buf_view(&b), sum);
+        sha256_hex(sum, RULES_DIGEST / 2, hex);
+    }
+    buf_done(&b);
+    return e;
 }
 
 /* --- the levels of a question ------------------------------------------------------------------------ */

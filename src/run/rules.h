@@ -26,6 +26,8 @@
 
 /* NULL, or what is wrong with a rule; *at: the part of it. */
 const char *rules_fault(const struct jv *rule, const struct jv **at);
+/* Does a rule for this `tool` ("pay_*") name this tool? */
+bool        rules_names(struct str pattern, struct str tool);
 /* Does some rule name a role that one of these words is? Then others' questions concern them. */
 bool        rules_concern(const struct jv *rules, struct str roles);
 
@@ -38,6 +40,12 @@ MUST_CHECK enum err rules_for(struct thread *t, const struct call *c, struct are
                               struct str *who, bool *single);
 /* How long its question waits, by the rule; `otherwise` when that does not say. */
 unsigned            rules_expires(struct thread *t, const struct call *c, unsigned otherwise);
+
+/* Of all that says who is asked about calls of this tool: the rules that name it, and who decides
+ * where none matches. How long a question waits (`expires`) is no part of it. ERR_NOMEM. */
+#define RULES_DIGEST 33
+MUST_CHECK enum err rules_digest(const struct jv *rules, bool approvers, struct str tool,
+                                 char hex[RULES_DIGEST]);
 
 struct people;
 struct voter {

@@ -315,6 +315,7 @@ bool spend_first(struct thread *t)
                                        .owner = str_n(k->key, key.len),
                                        .day = spend_day(clock_wall_ms()),
                                        .done = on_today };
+        hub_busy(t->hub, t);
         t->inflight = true;
         store_list(t->hub->setup.store, &k->list);
     }

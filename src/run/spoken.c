@@ -1,10 +1,13 @@
 /* spoken.c -- see spoken.h: reading what a person wrote. What the server says is in notice.c. */
 #include "run/spoken.h"
 
-#include "base/buf.h"
-#include "base/utf8.h"
+#include <stdio.h>
 
-#define CODE_LEN   4
+#include "base/buf.h"
+#include "base/glyph.h"
+#include "base/utf8.h"
+#include "run/spelling.h"
+
 #define REASON_MAX 4096
 
 static bool is_digit(char c)
@@ -12,15 +15,21 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Full-width digits as plain ones, and any blank as a plain one; everything else as it is. */
-static struct str plain_digits(struct arena *a, struct str s)
+/* Any digit and any blank as a plain one; 0: it stays as it is. */
+static char plain_char(uint32_t cp)
+{
+    int digit = glyph_digit(cp);
+    return digit >= 0 ? (char)('0' + digit) : spelling_blank(cp) ? ' ' : 0;
+}
+
+static struct str plain_text(struct arena *a, struct str s)
 {
     struct buf b = { 0 };
     uint32_t   cp;
     for (struct str rest = s; rest.len;) {
         unsigned n = utf8_decode(rest, &cp);
-        if (cp >= 0xff10 && cp <= 0xff19) buf_chr(&b, (char)('0' + (cp - 0xff10)));
-        else if (cp == '\t' || cp == 0xa0 || cp == 0x3000) buf_chr(&b, ' ');
+        char     c = plain_char(cp);
+        if (c) buf_chr(&b, c);
         else buf_str(&b, str_cut(rest, n));
         rest = str_from(rest, n);
     }
@@ -59,15 +68,13 @@ static bool word_then(struct str *s, const char *word)
     return true;
 }
 
-static bool read_code(struct str *s, char code[5])
+static bool read_code(struct str *s, struct spoken_answer *out)
 {
-    if (s->len < CODE_LEN) return false;
-    for (size_t i = 0; i < CODE_LEN; i++)
-        if (!is_digit(s->ptr[i])) return false;
-    if (s->len > CODE_LEN && is_digit(s->ptr[CODE_LEN])) return false;
-    memcpy(code, s->ptr, CODE_LEN);
-    code[CODE_LEN] = 0;
-    *s = str_from(*s, CODE_LEN);
+    struct spelled x;
+    if (!spelling_first(*s, &x)) return false;
+    snprintf(out->code, sizeof out->code, "%04u", x.number % SPELLING_COUNT);
+    out->grouped = x.grouped;
+    *s = str_from(*s, x.len);
     return true;
 }
 
@@ -79,7 +86,7 @@ static bool read_line(struct str line, struct spoken_answer *out)
         out->yes = false;
         if (!word_then(&s, "no")) return false;
     }
-    if (!read_code(&s, out->code)) return false;
+    if (!read_code(&s, out)) return false;
     if (str_is(str_trim(s), ".")) return true;
     if (!s.len) return true;
     /* nothing may follow the code of a yes */
@@ -89,6 +96,15 @@ static bool read_line(struct str line, struct spoken_answer *out)
     out->reason = str_trim(str_from(s, s.ptr[0] == ' ' || s.ptr[0] == '\t' ? 0 : 1));
     out->reason = str_cut(out->reason, utf8_cut(out->reason, REASON_MAX));
     return true;
+}
+
+/* "yes 4821" and "no 4821" at once. */
+static bool contradicts(const struct spoken_answer *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(list[i].code, list[k].code) == 0 && list[i].yes != list[k].yes) return true;
+    return false;
 }
 
 /* Every line an answer; false: it is not of that form. */
@@ -137,17 +153,22 @@ bool spoken_fit(const struct call *c, struct str code)
            str_eq(c->told->digest, c->asked->digest);
 }
 
-static bool has_live_code(const struct fold *f, struct str text)
+static bool is_live_code(const struct fold *f, unsigned number)
 {
+    unsigned code;
     for (size_t i = 0; run_live(f->run) && i < f->run->call_count; i++)
-        if (waits(f->run->calls[i]) && str_find(text, f->run->calls[i]->told->code) >= 0)
+        if (waits(f->run->calls[i]) && spelling_plain(f->run->calls[i]->told->code, &code) &&
+            code == number)
             return true;
     return false;
 }
 
-bool spoken_has_code(struct arena *a, const struct fold *f, struct str text)
+bool spoken_has_code(const struct fold *f, struct str text)
 {
-    return f && has_live_code(f, plain_digits(a, text));
+    struct spelled x = { 0 };
+    while (f && spelling_next(text, x.at + x.len, &x))
+        if (is_live_code(f, x.number)) return true;
+    return false;
 }
 
 static bool is_letter(char c)
@@ -197,7 +218,8 @@ static bool looks_like_answer(const struct fold *f, struct str text)
 {
     struct str s = unquoted(text);
     if (!any_waits(f)) return false;
-    return has_live_code(f, s) || (begins_like_answer(s) && (word_count(s) <= 3 || has_digits(s)));
+    return spoken_has_code(f, s) ||
+           (begins_like_answer(s) && (word_count(s) <= 3 || has_digits(s)));
 }
 
 /* Words that may be about anything else, too. */
@@ -210,27 +232,51 @@ static bool is_ambiguous(const struct fold *f, const struct spoken_answer *list,
     return reasons && !told;
 }
 
+/* Digits in groups that are nobody's code: "yes 10 20" is about sizes, maybe. */
+static bool is_grouped(const struct spoken_answer *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (list[i].grouped && !list[i].call) return true;
+    return false;
+}
+
 enum spoken_kind spoken_read(struct arena *a, const struct fold *f, struct str text,
                              struct spoken_answer list[SPOKEN_MAX], size_t *count)
 {
-    struct str plain = plain_digits(a, text);
+    struct str plain = plain_text(a, text);
     bool       known = true;
     *count = 0;
     if (!plain.ptr) return SPOKEN_UNCLEAR; /* nothing is decided by what could not be read */
     if (!read_lines(plain, list, count))
         return looks_like_answer(f, plain) ? SPOKEN_UNCLEAR : SPOKEN_MESSAGE;
+    if (contradicts(list, *count)) return SPOKEN_UNCLEAR;
     for (size_t i = 0; i < *count; i++) known &= (list[i].call = by_code(f, list[i].code)) != NULL;
     if (known) return SPOKEN_ANSWERS;
+    if (is_grouped(list, *count))
+        return looks_like_answer(f, plain) ? SPOKEN_UNCLEAR : SPOKEN_MESSAGE;
     if (any_waits(f)) return SPOKEN_WRONG;
     return is_ambiguous(f, list, *count) ? SPOKEN_MESSAGE : SPOKEN_GONE;
 }
 
 /* --- codes that a client says were told ---------------------------------------------------------- */
 
+/* Without the blanks at its end. */
+static struct str cut_blanks(struct str s)
+{
+    uint32_t cp;
+    for (size_t at; s.len; s = str_cut(s, at)) {
+        at = s.len - 1;
+        while (at && ((unsigned char)s.ptr[at] & 0xc0) == 0x80) at--;
+        utf8_decode(str_from(s, at), &cp);
+        if (!spelling_blank(cp) && cp != '\n' && cp != '\r') break;
+    }
+    return s;
+}
+
 static bool is_code_word(struct str before)
 {
     struct str words[] = { STR("yes"), STR("no") };
-    before = str_trim(before);
+    before = cut_blanks(before);
     for (size_t i = 0; i < 2; i++) {
         struct str w = words[i];
         if (before.len < w.len || !str_eq_nocase(str_from(before, before.len - w.len), w)) continue;
@@ -239,19 +285,20 @@ static bool is_code_word(struct str before)
     return false;
 }
 
-static struct str masked(struct arena *a, struct str text)
-{
-    struct str out = arena_dup(a, text);
-    char      *at = (char *)(uintptr_t)out.ptr;
-    for (size_t i = 0, n; out.ptr && i < out.len; i += n ? n : 1) {
-        for (n = 0; i + n < out.len && is_digit(at[i + n]);) n++;
-        if (n == CODE_LEN && i && is_code_word(str_cut(out, i))) memset(at + i, '*', n);
-    }
-    return out;
-}
-
 struct str spoken_masked(struct arena *a, struct str text)
 {
-    struct str plain = plain_digits(a, text), out = masked(a, plain);
-    return str_eq(out, plain) ? masked(a, text) : out;
+    struct buf     b = { 0 };
+    struct spelled x;
+    size_t         from = 0, at = 0;
+    for (; spelling_next(text, at, &x); at = x.at + x.len) {
+        if (!is_code_word(str_cut(text, x.at))) continue;
+        buf_str(&b, str_n(text.ptr + from, x.at - from));
+        buf_lit(&b, SPELLING_BLANK);
+        from = x.at + x.len;
+    }
+    buf_str(&b, str_from(text, from));
+    struct str out = arena_dup(a, buf_view(&b));
+    if (b.err) a->failed = true;
+    buf_done(&b);
+    return out;
 }

@@ -1,5 +1,5 @@
-/* sweep.h -- conversations that go without anybody opening them: those that are too old, and all of
- * somebody who is to be erased.
+/* sweep.h -- what goes without anybody opening it: conversations that are too old, words in them that
+ * are, and all of somebody who is to be erased.
  *
  * Each is deleted in its own mailbox (CMD_DELETE), so whatever is in memory or under way goes with
  * it, and leaves its stub. A few at a time; what was not reached is found again, by the next look,
@@ -12,16 +12,17 @@
 
 /* --- by age ------------------------------------------------------------------------- */
 
-struct sweep_rules { /* ms since the last change; 0: kept for ever */
+struct sweep_rules { /* ms since the conversation's last change; 0: kept for ever */
     int64_t plain_ms;
-    int64_t asked_ms; /* where somebody was asked for a decision */
+    int64_t asked_ms;                  /* where somebody was asked for a decision */
+    int64_t kind_ms[STORE_TRIM_KINDS]; /* words that go while the rest stays, by trim.h's bits */
 };
 struct sweep;
-/* NULL: no memory. Looks once an hour, the first time a minute after the start. Conversations that
- * run or wait for somebody stay. */
+/* NULL: no memory. Looks once an hour, the first time seconds after the start. Conversations that
+ * run or wait for somebody stay as they are; none is deleted with a call that nobody settled. */
 struct sweep *sweep_start(struct hub *h, struct sweep_rules r);
-/* After the hub was freed, which answers what is still under way. `done` on the loop, later; NULL for `s`
- * calls it at once. */
+/* Begins nothing any more. `done` on the loop, when nothing of it is under way; NULL for `s` calls it
+ * at once. */
 void          sweep_stop(struct sweep *s, void (*done)(void *ctx), void *ctx);
 
 /* --- by person ---------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
  */
 #include "base/clock.h"
 #include "base/fault.h"
+#include "run/codes.h"
 #include "run/effect.h"
 #include "run/engine.h"
 #include "run/grant.h"
@@ -114,6 +115,7 @@ void thread_free(struct thread *t)
     command_free(t->step_done);
     mem_free(t->rows);
     mem_free((char *)(uintptr_t)t->title.ptr);
+    mem_free((char *)(uintptr_t)t->match.ptr);
     mem_free((char *)(uintptr_t)t->key.ptr);
     mem_free(t);
 }
@@ -186,6 +188,7 @@ void thread_follow(struct thread *t, struct follower *f)
     f->thread = t;
     list_add(&t->followers, &f->node);
     t->watching += f->counts;
+    t->wanting += f->wants;
     hub_busy(t->hub, t);
     if (t->mirror) mirror_watch(t);
 }
@@ -194,11 +197,22 @@ void thread_counts(struct follower *f, bool counts)
 {
     if (f->thread && f->counts != counts) f->thread->watching += counts ? 1 : -1;
     f->counts = counts;
+    if (f->thread && f->thread->mirror) mirror_watch(f->thread);
 }
 
-bool thread_watched(const struct thread *t)
+void thread_wants(struct follower *f, bool wants)
 {
-    return t->watching > 0;
+    if (f->thread && f->wants != wants) f->thread->wanting += wants ? 1 : -1;
+    f->wants = wants;
+    if (f->thread && f->thread->mirror) mirror_watch(f->thread);
+}
+
+void thread_tell(struct thread *t, struct str words)
+{
+    LIST_EACH (n, &t->followers) {
+        struct follower *f = LIST_ITEM(n, struct follower, node);
+        if (f->told) f->told(f, words);
+    }
 }
 
 void thread_unfollow(struct follower *f)
@@ -208,6 +222,7 @@ void thread_unfollow(struct follower *f)
     f->thread = NULL;
     list_remove(&f->node);
     t->watching -= f->counts;
+    t->wanting -= f->wants;
     if (t->mirror) mirror_watch(t);
     if (thread_idle(t)) hub_idle(t->hub, t);
 }
@@ -221,6 +236,47 @@ void thread_wake(struct thread *t)
 }
 
 /* --- the batch ----------------------------------------------------------------------------- */
+
+static struct store_key *new_key(struct thread *t, const char *kind, struct str name)
+{
+    if (!t->keys) t->keys = arena_array(&t->batch, BATCH_KEYS, sizeof *t->keys);
+    if (!t->keys || t->key_count == BATCH_KEYS) return NULL;
+    struct store_key *k = &t->keys[t->key_count++];
+    *k = (struct store_key){ .key = arena_printf(&t->batch, "%s" STR_FMT, kind, STR_ARG(name)) };
+    return k;
+}
+
+enum err thread_key(struct thread *t, const char *kind, struct str name, struct str value)
+{
+    struct store_key *k = new_key(t, kind, name); /* when they are too many: found by fewer */
+    if (k) k->value = arena_dup(&t->batch, value);
+    return t->batch.failed ? ERR_NOMEM : OK;
+}
+
+enum err thread_match(struct thread *t, struct str match, bool alone)
+{
+    struct store_key *k = new_key(t, "", match);
+    char             *own = mem_alloc(match.len + 1);
+    if (!k || !own) {
+        mem_free(own);
+        return ERR_NOMEM;
+    }
+    k->value = STR("");
+    k->alone = alone;
+    memcpy(own, match.ptr, match.len);
+    mem_free((char *)(uintptr_t)t->match.ptr);
+    t->match = str_n(own, match.len);
+    return OK;
+}
+
+/* It has a certain outcome, and nobody had to be asked: the same again is another call. (In a thread
+ * that was read since its call began the key stays, and whoever finds it looks closer.) */
+static enum err unmatch(struct thread *t, const struct call *c, const struct fact *f)
+{
+    if (!t->match.ptr || c->asked || f->outcome == WORD_UNKNOWN) return OK;
+    (void)new_key(t, "", t->match);
+    return t->batch.failed ? ERR_NOMEM : OK;
+}
 
 /* A call that ran: it counts in the store's list, in the same transaction. */
 static enum err count_tool(struct thread *t, const struct call *c)
@@ -242,6 +298,7 @@ static enum err side_effects(struct thread *t, const struct fact *f)
     struct call *c = f->call.ptr ? fold_call(&t->fold, f->call) : NULL;
     if (!c || c->step_seq < t->fold.copied) return OK; /* a copy is not in the lists */
     enum err e = f->kind == FACT_FINISHED ? count_tool(t, c) : OK;
+    if (!e && f->kind == FACT_FINISHED) e = unmatch(t, c, f);
     if (!e) e = effect_follow(t, c, f);
     if (!e) e = grant_follow(t, c, f);
     if (!e) e = approval_row(t, c);
@@ -256,17 +313,6 @@ enum err thread_add(struct thread *t, struct fact *f)
     if (e) return e;
     if (!t->batch_from) t->batch_from = f->seq;
     return side_effects(t, t->fold.facts[f->seq - 1]);
-}
-
-enum err thread_key(struct thread *t, const char *kind, struct str name, struct str value)
-{
-    if (!t->keys && !(t->keys = arena_array(&t->batch, BATCH_KEYS, sizeof *t->keys)))
-        return ERR_NOMEM;
-    if (t->key_count == BATCH_KEYS) return OK; /* found by fewer names */
-    struct store_key *k = &t->keys[t->key_count++];
-    k->key = arena_printf(&t->batch, "%s" STR_FMT, kind, STR_ARG(name));
-    k->value = arena_dup(&t->batch, value);
-    return k->key.ptr && k->value.ptr ? OK : ERR_NOMEM;
 }
 
 static bool fill_rows(struct thread *t, size_t *count)
@@ -289,15 +335,18 @@ static bool fill_rows(struct thread *t, size_t *count)
 static void submit(struct thread *t)
 {
     size_t count = 0;
+    hub_busy(t->hub,
+             t); /* whoever had it looked at: while the store is asked it may not be forgotten */
     t->inflight = true;
     bool ok = fill_rows(t, &count) && response_close(t) == OK;
     t->append = (struct store_append){
         .log = { t->owner, t->id },
+        .since_ns = t->editor ? t->editor->since_ns : thread_since(&t->acting),
         .expected = t->batch_from - 1,
         .facts = t->rows,
         .fact_count = count,
         .hold = t->hold,
-        .state = str_c(fold_state(&t->fold)),
+        .state = str_c(fold_kept_state(&t->fold)),
         .title = t->retitled || !t->exists ? t->title : STR_NONE,
         .request_id = t->request_id,
         .run = t->request_run,
@@ -390,6 +439,15 @@ static void take(struct thread *t, struct command *c, enum err *e)
     else if (c != t->editor) list_add(&t->acting, &c->node);
 }
 
+uint64_t thread_since(const struct list *commands)
+{
+    LIST_EACH (n, commands) {
+        const struct command *c = LIST_ITEM(n, struct command, node);
+        if (c->kind < CMD_EXPIRE) return c->since_ns;
+    }
+    return 0;
+}
+
 /* Back to the front of the queue, in their order: they are looked at again when the log has been
  * read. */
 void thread_put_back(struct thread *t, struct list *commands)
@@ -423,8 +481,11 @@ static enum err gather(struct thread *t)
     while (!e && decide_once(t, &e))
         ;
     if (!e && (!run_live(t->fold.run) || run_waiting(t->fold.run)) && !list_empty(&t->parked) &&
-        !t->batch_from)
-        take(t, LIST_ITEM(t->parked.next, struct command, node), &e);
+        !t->batch_from) {
+        struct command *c = LIST_ITEM(t->parked.next, struct command, node);
+        c->since_ns = clock_mono_ns();
+        take(t, c, &e);
+    }
     while (!e && decide_once(t, &e))
         ;
     return e;
@@ -551,6 +612,7 @@ static void on_append(struct store_append *a, enum err e)
     }
     if (closed && !t->model) step_clear(&t->step);
     journal_committed(t);
+    codes_note(t);
     tell_due(t);
     clear_batch(t);
     thread_wake(t);
@@ -560,8 +622,27 @@ static void on_append(struct store_append *a, enum err e)
     else thread_pump(t);
 }
 
-static const char *sentence(enum err e)
+/* The same of a file and of a database: what keeps either from working is not the same. */
+static const char *of_database(enum err e)
 {
+    switch (e) {
+    case ERR_FULL:
+        return "The database has no room left, so nothing new can be saved. Nothing was lost; try "
+               "again when there is room.";
+    case ERR_BUSY:
+        return "The database does not answer at the moment. Nothing was lost; try again in a "
+               "moment.";
+    case ERR_UNSURE:
+        return "The database did not answer while this was being saved: it may have been saved or "
+               "not. Send the same request again, with the same request id, to find out.";
+    default: return NULL;
+    }
+}
+
+const char *thread_sentence(const struct thread *t, enum err e)
+{
+    const char *database = store_shared(t->hub->setup.store) ? of_database(e) : NULL;
+    if (database) return database;
     switch (e) {
     case ERR_FULL:
         return "The disk is full, so nothing new can be saved. Nothing was lost; try again when "
@@ -583,7 +664,8 @@ static const char *sentence(enum err e)
     }
 }
 
-/* The request id was used before: the run it made is the answer. */
+/* The request id was used before: the run it made is the answer. Or it is a call that may be made
+ * only once, and another one of it is there: that is. */
 static void answer_exists(struct thread *t, struct command *c)
 {
     c->receipt = (struct receipt){ .status = 200, .duplicate = true };
@@ -606,7 +688,31 @@ static void refuse_batch(struct thread *t, struct command *c, enum err e)
         return;
     }
     c->receipt = (struct receipt){ 0 };
-    command_answer(t, c, 503, "store_unavailable", sentence(e));
+    command_answer(t, c, 503, "store_unavailable", thread_sentence(t, e));
+}
+
+/* Is it the command whose name, or whose call, another log has? */
+static bool is_found(const struct thread *t, const struct command *c)
+{
+    if (c->kind == CMD_CALL && c->call.alone && !t->append.found_run.ptr) return true;
+    return c->request_id.ptr && c->request_id.ptr == t->request_id.ptr;
+}
+
+static void drop_fold(struct thread *t)
+{
+    fold_done(&t->fold);
+    fold_init(&t->fold);
+    thread_leave_place(t);
+    t->known = t->committed;
+    t->committed = 0;
+    t->loaded = t->assumed = false;
+    clear_batch(t);
+}
+
+void thread_reread(struct thread *t)
+{
+    drop_fold(t);
+    thread_load(t);
 }
 
 /* Nothing of the batch happened. Outside commands learn why, inside ones are kept. */
@@ -620,8 +726,7 @@ static void fail_batch(struct thread *t, enum err e)
     t->editor = NULL;
     LIST_EACH (n, &t->acting) {
         struct command *c = LIST_ITEM(n, struct command, node);
-        if (e == ERR_EXISTS && c->request_id.ptr && c->request_id.ptr == t->request_id.ptr)
-            answer_exists(t, c);
+        if (e == ERR_EXISTS && is_found(t, c)) answer_exists(t, c);
         else if (c->kind >= CMD_EXPIRE || again) {
             list_remove(n);
             list_add(&back, n);
@@ -631,13 +736,7 @@ static void fail_batch(struct thread *t, enum err e)
     jobs_drop_unstarted(t);
     t->step_closed = false;
     drop_cut_step(t);
-    fold_done(&t->fold);
-    fold_init(&t->fold);
-    thread_leave_place(t);
-    t->known = t->committed;
-    t->committed = 0;
-    t->loaded = t->assumed = false;
-    clear_batch(t);
+    drop_fold(t);
     t->busy = true;
     answer_all(t);
     t->busy = false;

@@ -32,15 +32,19 @@ struct follower {
     void (*over)(struct follower *f);
     /* It is not held by this node any more. NULL: that makes no difference. */
     void (*moved)(struct follower *f);
+    /* Words that somebody sent (command.h). NULL: they are for others. May unfollow. */
+    void (*told)(struct follower *f, struct str words);
     struct thread *thread;
-    bool           counts; /* a person looks: an expired gate may call the model */
+    /* a person looks: an expired gate may call the model; CMD_STOP's `unwatched` */
+    bool           counts;
+    bool           wants; /* a program waits for the outcome: CMD_STOP's `unwanted` */
 };
 void thread_follow(struct thread *t, struct follower *f);
 void thread_unfollow(struct follower *f);
 /* Says of a follower that it counts, or does not any more. */
 void thread_counts(struct follower *f, bool counts);
-/* Does anybody follow it who counts? */
-bool thread_watched(const struct thread *t);
+/* The same of who wants it. */
+void thread_wants(struct follower *f, bool wants);
 
 struct str              thread_id(const struct thread *t);
 struct str              thread_title(const struct thread *t);

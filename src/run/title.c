@@ -14,6 +14,7 @@
 #include "base/glyph.h"
 #include "base/log.h"
 #include "base/utf8.h"
+#include "run/codes.h"
 #include "run/engine.h"
 
 #define AT_ONCE_MAX  16    /* in the whole process; further conversations keep their first words */
@@ -193,6 +194,7 @@ static bool ask(struct titling *k, const struct thread *t)
                                .principal = k->owner };
 
     if (!k->owner.ptr || !k->id.ptr || !k->was.ptr || !part.text.ptr) return false;
+    if (codes_blank(t, &k->arena, &q)) return false;
     return (k->run = k->of->ops->start(k->of, &q, &k->sink)) != NULL;
 }
 

@@ -70,6 +70,8 @@ static void write_request(struct telling *k, const struct fact *x)
     fold_init(&then);
     buf_init(&body, BODY_MAX);
     enum err e = basis_read(&a, k->basis, x->basis, &b);
+    /* what it was asked cannot be said any more when words of that are gone */
+    if (!e && k->f->trimmed && k->f->trimmed <= (uint64_t)x->upto) e = ERR_SYNTAX;
     if (!e) e = fold_upto(&then, k->f, (uint64_t)x->upto);
     if (!e) e = build(k, &a, x, &b, &then, &body, &sent);
     jw_key(&k->w, "request");

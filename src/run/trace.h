@@ -17,7 +17,7 @@
  * Steps are counted from 1 through the conversation; one that failed without a word is one, too. A
  * summary is a step without a request (its own is not rebuilt). "note" is the end of what a process
  * wrote to stderr. "request" is there when one step is asked for; null: the step is older than this,
- * or its basis is gone. "sent" false: to no service, the demo model has none; then it is shown in
+ * its basis is gone, or words that were in it (trim.h). "sent" false: to no service, the demo model has none; then it is shown in
  * OpenAI's form. The words are strangers': whoever shows them escapes them.
  */
 #ifndef PARLEY_TRACE_H

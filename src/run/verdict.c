@@ -82,11 +82,30 @@ static bool is_other_answer(struct command *c, const struct call *call, const st
     return c->decide.grant && !verdict->grant.len;
 }
 
+/* The edit that is there, once more: what it was changed to is told again. */
+static bool is_same_edit(const struct command *c, const struct call *call,
+                         const struct fact *verdict)
+{
+    return verdict->outcome == WORD_REPLACED && c->decide.confirmed && !c->decide.grant &&
+           c->decide.input && call->replaced_by &&
+           jv_equal(c->decide.input, call->replaced_by->args);
+}
+
+static bool duplicate(struct thread *t, struct command *c, struct call *call,
+                      const struct fact *verdict)
+{
+    accepted(t, c, call->run->id, verdict->seq);
+    c->receipt.call = call;
+    c->receipt.duplicate = true;
+    return true;
+}
+
 static bool answered_before(struct thread *t, struct command *c, struct call *call,
                             const struct fact *verdict)
 {
     enum word was = verdict->outcome;
     c->receipt.call = call;
+    if (is_same_edit(c, call, verdict)) return duplicate(t, c, call, verdict);
     if (was != verdict_of(c)) suspicious(t, c, "answered_before");
     if (was == WORD_REPLACED)
         return refuse(t, c, 409, "already_decided",
@@ -105,9 +124,13 @@ static bool answered_before(struct thread *t, struct command *c, struct call *ca
         return refuse(t, c, 409, "already_decided",
                       was == WORD_APPROVED ? "This was already approved."
                                            : "This was already denied.");
-    accepted(t, c, call->run->id, verdict->seq);
-    c->receipt.duplicate = true;
-    return true;
+    return duplicate(t, c, call, verdict);
+}
+
+static bool is_withdrawn(struct thread *t, struct command *c)
+{
+    return refuse(t, c, 409, "superseded",
+                  "This question was withdrawn: the tool that asked it has ended.");
 }
 
 /* Nothing is left to decide under this id: a duplicate, or too late. */
@@ -115,9 +138,7 @@ static bool is_decided(struct thread *t, struct command *c, struct call *call)
 {
     const struct fact *verdict = fold_verdict(&t->fold, c->id), *open = call_gate(call);
     if (verdict) return answered_before(t, c, call, verdict);
-    if (open && str_eq(open->id, c->id)) return false;
-    return refuse(t, c, 409, "superseded",
-                  "This question was withdrawn: the tool that asked it has ended.");
+    return (!open || !str_eq(open->id, c->id)) && is_withdrawn(t, c);
 }
 
 /* --- a tool's own question ------------------------------------------------------------------ */
@@ -133,9 +154,12 @@ static bool is_misfit(struct thread *t, struct command *c, const struct fact *qu
     bool       bare = !c->decide.payload.len || str_is(c->decide.payload, "null");
     struct str form = bare ? STR("{}") : c->decide.payload;
     buf_init(&why, 2048);
-    bool bad = json_parse(&c->arena, question->schema, &schema, NULL) == OK &&
-               json_parse(&c->arena, form, &given, NULL) == OK &&
-               schema_check(schema, given, &t->hub->judge, &why) == ERR_TYPE;
+    bool read = json_parse(&c->arena, question->schema, &schema, NULL) == OK &&
+                json_parse(&c->arena, form, &given, NULL) == OK;
+    bool empty =
+        read && bare && jv_get(schema, "properties") && jv_get(schema, "properties")->count;
+    bool bad = read && (empty || schema_check(schema, given, &t->hub->judge, &why) == ERR_TYPE);
+    if (empty) buf_lit(&why, "it is a form, and a yes alone fills in nothing of it");
     if (bad) {
         struct str m = arena_printf(&c->arena, "This is not what was asked for: " STR_FMT,
                                     STR_ARG(buf_view(&why)));
@@ -145,9 +169,11 @@ static bool is_misfit(struct thread *t, struct command *c, const struct fact *qu
     return bad;
 }
 
-/* A question a tool asked in the middle of its work: the answer goes to the tool. */
+/* A question a tool asked in the middle of its work: the answer goes to the tool. One that went with
+ * the process it ran in hears nothing; its call is ended next. */
 static bool answer_question(struct thread *t, struct command *c, struct call *call, enum err *e)
 {
+    if (!call->job && !call_at_rest(call)) return is_withdrawn(t, c);
     if (is_misfit(t, c, call->question)) return true;
     uint64_t seq = t->fold.count + 1;
     *e = end_gate(t, call, c, verdict_of(c));
@@ -191,21 +217,66 @@ static bool has_voted(const struct thread *t, const struct fact *asked, struct s
     return false;
 }
 
-/* Would this yes, with those that are there, be enough? A vote counts by the roles that its voter
- * has had ever since. */
-static bool completes(const struct thread *t, struct command *c, const struct fact *asked)
+static struct ballot ballot_of(const struct thread *t, const struct fact *asked)
+{
+    return (struct ballot){ asked->who, t->owner, asked->at_ms, clock_wall_ms() };
+}
+
+/* The yeses that are there, but for `but`'s. A vote counts by the roles that its voter has had ever
+ * since. */
+static size_t voters(const struct thread *t, struct arena *a, const struct fact *asked,
+                     struct str but, struct voter out[VOTES_MAX])
 {
     const struct people *known = t->hub->setup.people;
     const struct fact   *votes[VOTES_MAX];
-    struct voter         yes[VOTES_MAX + 1];
-    struct ballot        b = { asked->who, t->owner, asked->at_ms, clock_wall_ms() };
     size_t               n = approval_votes(&t->fold, asked, votes), k = 0;
     for (size_t i = 0; i < n; i++)
-        if (!str_eq(votes[i]->by, c->by))
-            yes[k++] = (struct voter){ votes[i]->by, people_still(known, &c->arena, votes[i]->by,
-                                                                  votes[i]->roles) };
-    yes[k++] = (struct voter){ c->by, c->roles };
-    return rules_enough(&b, yes, k);
+        if (!str_eq(votes[i]->by, but))
+            out[k++] = (struct voter){ votes[i]->by,
+                                       people_still(known, a, votes[i]->by, votes[i]->roles) };
+    return k;
+}
+
+/* Would this yes, with those that are there, be enough? */
+static bool completes(const struct thread *t, struct command *c, const struct fact *asked)
+{
+    struct voter  yes[VOTES_MAX + 1];
+    struct ballot b = ballot_of(t, asked);
+    size_t        n = voters(t, &c->arena, asked, c->by, yes);
+    yes[n++] = (struct voter){ c->by, c->roles };
+    return rules_enough(&b, yes, n);
+}
+
+/* In the name of whose yes was the last that is needed: by the clock, they did nothing now. */
+static bool decide_by_votes(struct thread *t, const struct call *call, enum err *e)
+{
+    const struct fact *asked = call->asked;
+    struct voter       yes[VOTES_MAX];
+    struct ballot      b = ballot_of(t, asked);
+    size_t             n = voters(t, &t->batch, asked, STR_NONE, yes);
+    if (!n || !rules_enough(&b, yes, n)) return false;
+    while (n > 1 && rules_enough(&b, yes, n - 1)) n--;
+    struct fact f = { .kind = FACT_DECIDED,
+                      .id = asked->id,
+                      .call = call->id,
+                      .outcome = WORD_APPROVED,
+                      .by = yes[n - 1].name,
+                      .roles = yes[n - 1].roles,
+                      .via = STR("clock") };
+    *e = thread_add(t, &f);
+    return true;
+}
+
+bool verdict_by_votes(struct thread *t, enum err *e)
+{
+    const struct run *r = t->fold.run;
+    if (!run_live(r) || r->phase != RUN_CALLS || r->stopping) return false;
+    for (size_t i = 0; i < r->call_count; i++) {
+        const struct call *c = r->calls[i];
+        if (c->asked && c->asked->who.ptr && call_gate(c) == c->asked && decide_by_votes(t, c, e))
+            return true;
+    }
+    return false;
 }
 
 /* One yes of several: it is taken, and more are needed. */
@@ -261,12 +332,12 @@ static bool is_overgranted(struct thread *t, struct command *c, const struct cal
     return false;
 }
 
-/* Who may was looked at where the grant was found; by nobody: its giver has lost the role. */
+/* Who may was looked at where the grant was found; by nobody: it ended by itself, `via` says why. */
 bool verdict_revoke(struct thread *t, struct command *c, enum err *e)
 {
     struct fact f = { .kind = FACT_REVOKED, .grant = c->id, .by = c->by, .via = c->via };
     uint64_t    seq = t->fold.count + 1;
-    *e = c->by.len ? grant_revoke(t, c->id) : grant_end(t, c->id);
+    *e = c->by.len ? grant_revoke(t, c->id) : grant_end(t, c->id, c->via);
     if (!*e) *e = thread_add(t, &f);
     accepted(t, c, STR_NONE, seq);
     return true;
@@ -278,8 +349,10 @@ bool verdict_revoke(struct thread *t, struct command *c, enum err *e)
  * looked at before the start. */
 static bool is_expected(const struct thread *t, const struct call *call)
 {
-    const struct registry *r = t->hub->setup.registry;
-    return !registry_find(r, call->tool) && registry_expects(r, call->tool);
+    struct registry *r = t->hub->setup.registry;
+    if (registry_find(r, call->tool)) return false;
+    registry_look(r, call->tool);
+    return registry_expects(r, call->tool);
 }
 
 /* Said in words, and the code is not (any more) the one. */

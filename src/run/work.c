@@ -7,6 +7,7 @@
 #include "base/id.h"
 #include "run/brief.h"
 #include "run/caller.h"
+#include "run/codes.h"
 #include "run/engine.h"
 #include "run/spans.h"
 #include "tool/schema.h"
@@ -285,6 +286,7 @@ enum err work_model(struct thread *t)
     if (t->hub->setup.otel) spans_step(t->fold.run, t->asked_upto, trace);
     q.trace = str_c(trace);
     if (!e) e = compact_begin(t, &a, &q, &names);
+    if (!e && !t->model) e = codes_blank(t, &a, &q);
     if (!e && !t->model && !(t->model = m->ops->start(m, &q, &t->sink))) e = ERR_NOMEM;
     arena_done(&a);
     fault_hit("model.started");

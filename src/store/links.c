@@ -56,17 +56,29 @@ bool chain_from(struct chain_check *c, struct chain_mark m)
     return true;
 }
 
+/* Of what was appended. */
+static bool digest_of(struct log_name log, const struct store_fact *f, struct chain_mark m,
+                      uint8_t out[CHAIN_LEN])
+{
+    chain_digest(log, f, out);
+    if (!m.digest.ptr) return true;
+    if (!is_link(m.digest)) return false;
+    memcpy(out, m.digest.ptr, CHAIN_LEN);
+    return true;
+}
+
 bool chain_follows(struct chain_check *c, struct log_name log, const struct store_fact *f,
                    struct chain_mark m)
 {
-    bool    sound = !m.summed || m.sum == fact_sum(log, f);
+    /* checksums are older than links: who has a link has both */
+    bool    sound = m.summed ? m.sum == fact_sum(log, f) : !m.link.ptr;
     uint8_t digest[CHAIN_LEN];
 
     if (!m.link.ptr) {
         c->before++;
         return sound && !c->begun;
     }
-    chain_digest(log, f, digest);
+    sound &= digest_of(log, f, m, digest);
     chain_link(c->head, digest);
     c->begun = true;
     return sound && is_link(m.link) && memcmp(c->head, m.link.ptr, CHAIN_LEN) == 0;

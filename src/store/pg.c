@@ -55,7 +55,7 @@ static struct lane *lane_of(struct pg *s, struct store_job *job)
         l = JOB_OF(job, struct store_list);
         if (l->kind != STORE_UNFINISHED)
             return reader(s, l->kind == STORE_HEADS || l->kind == STORE_OLD ||
-                                 l->kind == STORE_STUBS ||
+                                 l->kind == STORE_UNTRIMMED || l->kind == STORE_STUBS ||
                                  (l->kind == STORE_THREADS && l->search.len));
         return &s->lanes[1];
     case JOB_SESSION:
@@ -69,11 +69,18 @@ static struct lane *lane_of(struct pg *s, struct store_job *job)
     return pg_writer(s, job->hash);
 }
 
+/* What a dead node left behind has waited long enough: before what stands in line, not behind it. */
+static bool is_urgent(const struct store_job *job)
+{
+    return job->kind == JOB_LIST && JOB_OF(job, struct store_list)->kind == STORE_UNFINISHED;
+}
+
 static void queue(struct pg *s, struct store_job *job)
 {
     struct lane *l = lane_of(s, job);
 
-    list_add(&l->queue, &job->node);
+    if (is_urgent(job)) list_push(&l->queue, &job->node);
+    else list_add(&l->queue, &job->node);
     loop_mark(s->base.loop, &s->end_of_turn);
 }
 
@@ -116,7 +123,7 @@ static void release(struct store *store, struct log_name log, struct store_hold 
     r->log.owner = str_n(r->text, log.owner.len);
     r->log.thread = str_n(r->text + log.owner.len, log.thread.len);
     r->epoch = hold.epoch;
-    r->job = (struct store_job){ .kind = JOB_RELEASE, .queued_ns = clock_mono_ns() };
+    r->job = (struct store_job){ .kind = JOB_RELEASE, .since_ns = clock_mono_ns() };
     ask(store, &r->job);
 }
 
@@ -167,13 +174,22 @@ void pg_follow_clock(struct pg *s, int64_t db_ms)
              NULL);
 }
 
+/* A renewal that was held up on its way renews a lease that was over, and nobody hears of it: the
+ * next one finds this node alive. Then only our own clock knows that others may have taken over. */
+static bool has_lapsed(const struct pg *s, bool was_alive)
+{
+    return !was_alive || clock_mono_ns() >= s->lease_ns;
+}
+
 void pg_renewed(struct pg *s, bool was_alive, int64_t db_ms)
 {
+    bool lapsed = has_lapsed(s, was_alive);
+
     if (db_ms) pg_follow_clock(s, db_ms);
     s->lease_ns = s->renew_sent_ns + STORE_LEASE_MS * 1000000ull;
     s->fenced = false;
     pg_trouble(s, OK, NULL);
-    if (!was_alive) {
+    if (lapsed) {
         s->life++;
         log_line(LOG_WARN, "store.lease_lapsed", "node", s->base.node, "why",
                  "the lease was not renewed in time: other nodes may have taken over", NULL);

@@ -32,18 +32,19 @@
 #include "store/rows.h"
 #include "store/store_ops.h"
 
-#define PG_SCHEMA      9      /* the version this program writes */
+#define PG_SCHEMA      11     /* the version this program writes */
 #define PG_VERSION_MIN 130000 /* the oldest server */
 
 /* Writers: enough that a commit of one does not keep the others waiting. */
-#define PG_WRITERS 3
+#define PG_WRITERS 2
 #define PG_READERS 2 /* the second is for searches, which ask for much */
 #define PG_LANES   (1 + PG_WRITERS + PG_READERS)
 
 /* So long a request waits for a database that is away; and so long for an answer. */
 #define PG_WAIT_NS   5000000000ull
 #define PG_ANSWER_NS 6000000000ull
-#define PG_STATEMENT "5000" /* ms: the server gives up before we do */
+#define PG_BACK_NS   1000000000ull /* ... at least, to find out what became of it */
+#define PG_STATEMENT "5000"        /* ms: the server gives up before we do */
 
 #define PG_UNITS_MAX 8   /* of a reader, under way at a time */
 #define PG_BATCH_MAX 256 /* requests in a unit */
@@ -86,11 +87,16 @@ bool       res_bool(const PGresult *r, int row, int col);
 
 /* --- statements ----------------------------------------------------------------------- */
 
+/* What the appends of a batch have, each with what those before it have: counters; request ids,
+ * approvals, keys, events; takings. */
+enum append_form { APPEND_PLAIN, APPEND_COUNTS, APPEND_LISTS, APPEND_TAKES };
+
 enum pg_stmt {
-    PG_APPEND,
-    PG_BACK, /* an append in doubt is read back */
+    PG_APPEND,               /* four of them, one per form */
+    PG_BACK = PG_APPEND + 4, /* an append in doubt is read back */
     PG_TITLE,
     PG_REMOVE,
+    PG_TRIM,
     PG_CLAIM,
     PG_RELEASE,
     PG_RELEASE_ALL,
@@ -126,16 +132,19 @@ enum pg_stmt {
     PG_FORGET,
     PG_HEADS,
     PG_OLD,
+    PG_UNTRIMMED,
     PG_LOGS,
     PG_STUBS,
     PG_LAST,
     PG_UNTOLD,
+    PG_SESSIONS,
     PG_APPROVALS, /* 16 of them, one per set of filters */
     PG_STMTS = PG_APPROVALS + 16,
     /* sent as they are, and told to nobody */
     PG_SETTINGS = PG_STMTS,
     PG_REPLAN
 };
+#define PG_IS_APPEND(stmt) ((stmt) < PG_BACK)
 /* In `room` when it is made for the occasion. */
 #define PG_SQL_ROOM 1024
 const char *pg_sql(int stmt, char room[PG_SQL_ROOM]);
@@ -204,23 +213,27 @@ void unit_lost(struct lane *l, struct unit *u);
 
 /* --- requests (pg_write.c, pg_erase.c, pg_read.c) ----------------------------------------------------- */
 
-void     append_params(struct lane *l, const struct list *jobs, struct params *p);
+enum append_form append_form(const struct list *jobs);
+/* One that takes comes alone. */
+void             append_params(struct lane *l, const struct list *jobs, enum append_form form,
+                               struct params *p);
 /* Fills in the results of the jobs; they are not told. False: the node's lease was over, and none
  * was even looked at. */
-bool     append_answers(struct pg *s, struct unit *u);
-void     back_params(struct pg *s, const struct store_append *a, struct params *p);
+bool             append_answers(struct pg *s, struct unit *u);
+void             back_params(struct pg *s, const struct store_append *a, struct params *p);
 /* Is it there, as it was sent? Then its answer is filled in. */
-bool     back_answer(struct pg *s, struct store_append *a, const struct unit *u);
-void     edit_params(struct pg *s, const struct store_edit *x, struct params *p);
-enum err edit_answer(const struct store_edit *x, const PGresult *r);
-void     checkpoint_params(const struct store_checkpoint *c, struct params *p);
-enum err checkpoint_answer(const struct store_checkpoint *c, const PGresult *r);
-void     erase_params(const struct store_erase *x, struct params *p);
-enum err erase_answer(const struct store_erase *x, const PGresult *r);
-void     session_params(const struct store_session *x, struct params *p);
-enum err session_answer(struct store_session *x, const PGresult *r);
-void     claim_params(struct pg *s, const struct list *jobs, struct params *p);
-bool     claim_answers(struct pg *s, struct unit *u); /* likewise */
+bool             back_answer(struct pg *s, struct store_append *a, const struct unit *u);
+void             trim_params(const struct store_edit *x, struct params *p); /* pg_erase.c */
+void             edit_params(struct pg *s, const struct store_edit *x, struct params *p);
+enum err         edit_answer(const struct store_edit *x, const PGresult *r);
+void             checkpoint_params(const struct store_checkpoint *c, struct params *p);
+enum err         checkpoint_answer(const struct store_checkpoint *c, const PGresult *r);
+void             erase_params(const struct store_erase *x, struct params *p);
+enum err         erase_answer(const struct store_erase *x, const PGresult *r);
+void             session_params(const struct store_session *x, struct params *p);
+enum err         session_answer(struct store_session *x, const PGresult *r);
+void             claim_params(struct pg *s, const struct list *jobs, struct params *p);
+bool             claim_answers(struct pg *s, struct unit *u); /* likewise */
 
 struct release { /* made by store_release, told to nobody */
     struct store_job job;
@@ -277,7 +290,7 @@ void         pg_answer(struct pg *s, struct store_job *job, enum err e);
 struct lane *pg_writer(struct pg *s, uint64_t hash);
 /* Are writes to be held back until the lease is renewed? */
 bool         pg_must_wait(const struct pg *s);
-/* `was_alive`: the lease went on without a gap. */
+/* `was_alive`: the database says that the lease went on without a gap. */
 void         pg_renewed(struct pg *s, bool was_alive, int64_t db_ms);
 void         pg_follow_clock(struct pg *s, int64_t db_ms);
 void         pg_trouble(struct pg *s, enum err e, const char *words);

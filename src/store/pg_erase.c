@@ -23,19 +23,54 @@ static const char remove_sql[] =
     " with_log AS (DELETE FROM parley_stock_log WHERE thread = (SELECT id FROM new) RETURNING key),"
     " stock AS (DELETE FROM parley_stock WHERE key IN (SELECT key FROM with_log)),"
     " noted AS (DELETE FROM parley_noted WHERE thread = (SELECT id FROM new)),"
+    " trimmed AS (DELETE FROM parley_trimmed WHERE thread = (SELECT id FROM new)),"
     " last AS MATERIALIZED (SELECT new.*, "
     DIGEST_OF("new", "new.seq + 1", "$6::int8", "'removed'", "$5::bytea") " AS digest FROM new"
     "  WHERE $5::bytea IS NOT NULL),"
     " stub AS (INSERT INTO parley_stub(log, owner, name, created_ms, removed_ms, seq, kind,"
     "   digests, head, body, noted)"
     "  SELECT " CHAIN_NAME_OF("l") ", l.owner, l.name, l.created_ms, $6::int8, l.seq + 1,"
-    "   'removed', coalesce((SELECT string_agg("
-    DIGEST_OF("l", "f.seq", "f.at_ms", "f.kind", "f.body") ", ''::bytea ORDER BY f.seq)"
+    "   'removed', coalesce((SELECT string_agg(coalesce(f.digest, "
+    DIGEST_OF("l", "f.seq", "f.at_ms", "f.kind", "f.body") "), ''::bytea ORDER BY f.seq)"
     "    FROM parley_fact f WHERE f.thread = l.id AND f.link IS NOT NULL), '') || l.digest,"
     "   parley_links(l.links, l.digest), $5::bytea, false FROM last l)"
                                                             /* clang-format on */
                                                             " SELECT EXISTS (SELECT FROM old), "
                                                             "EXISTS (SELECT FROM new)";
+
+/* What was appended first is what the chain holds; before the chain there is nothing to hold. */
+static const char trim_sql[] =
+    "WITH old AS (SELECT seq FROM parley_thread WHERE owner = $2 AND name = $3),"
+    " new AS (UPDATE parley_thread t SET title = coalesce($6::bytea, t.title),"
+    "  seq = t.seq + CASE WHEN $7::bytea IS NULL THEN 0 ELSE 1 END,"
+    "  links = CASE WHEN $7::bytea IS NULL THEN t.links ELSE parley_links(t.links, $7::bytea) END"
+    "  WHERE t.owner = $2 AND t.name = $3 AND t.seq = $5::int8 AND "
+    /* clang-format off */
+    FENCE("$4::int8") " RETURNING t.*),"
+    " facts AS (UPDATE parley_fact f SET body = u.body, sum = u.sum, digest = CASE WHEN f.link IS"
+    "   NOT NULL THEN coalesce(f.digest, "
+    DIGEST_OF("new", "f.seq", "f.at_ms", "f.kind", "f.body") ") END"
+    "  FROM new, unnest($8::int8[], $9::bytea[], $10::int8[]) AS u(seq, body, sum)"
+    "  WHERE f.thread = new.id AND f.seq = u.seq),"
+                                    /* clang-format on */
+                                    " note AS (INSERT INTO parley_fact(thread, seq, at_ms, epoch, "
+                                    "sum, kind, body, link)"
+                                    "  SELECT id, seq, $11::int8, epoch, $12::int8, $13::text, "
+                                    "$14::bytea, parley_head(links)"
+                                    "   FROM new WHERE $7::bytea IS NOT NULL),"
+                                    " approvals AS (UPDATE parley_approval a SET status = "
+                                    "p.status, body = p.body, sum = p.sum"
+                                    "  FROM new, unnest($15::bytea[], $16::text[], $17::bytea[], "
+                                    "$18::int8[])"
+                                    "   AS p(id, status, body, sum) WHERE a.thread = new.id AND "
+                                    "a.id = p.id),"
+                                    " kinds AS (INSERT INTO parley_trimmed(thread, seq, kinds) "
+                                    "SELECT id, seq, $19::int8 FROM new"
+                                    "  WHERE $19::int8 <> 0 ON CONFLICT (thread) DO UPDATE SET seq "
+                                    "= excluded.seq,"
+                                    "  kinds = excluded.kinds)"
+                                    " SELECT EXISTS (SELECT FROM old), EXISTS (SELECT FROM new),"
+                                    "  EXISTS (SELECT FROM old WHERE seq <> $5::int8)";
 
 static const char erase_sql[] =
     "WITH x AS (SELECT $3::bytea AS owner, $4::bytea AS name),"
@@ -92,12 +127,69 @@ const char *pg_erase_sql(int stmt)
 {
     switch (stmt) {
     case PG_REMOVE: return remove_sql;
+    case PG_TRIM: return trim_sql;
     case PG_CHECKPOINT: return checkpoint_sql;
     case PG_ERASE: return erase_sql;
     case PG_FORGET: return forget_sql;
     case PG_TOLD: return "UPDATE parley_checkpoint SET told = true WHERE number = $1::int8";
     }
     return NULL;
+}
+
+/* --- words that go ------------------------------------------------------------------------ */
+
+static void trim_facts(const struct store_edit *x, struct params *p)
+{
+    const struct store_trim *t = x->trim;
+
+    param_array(p, PG_INT8);
+    for (size_t i = 0; i < t->count; i++) param_array_int(p, (int64_t)t->facts[i].seq);
+    param_array_end(p);
+    param_array(p, PG_BYTEA);
+    for (size_t i = 0; i < t->count; i++) param_array_bytes(p, t->facts[i].body);
+    param_array_end(p);
+    param_array(p, PG_INT8);
+    for (size_t i = 0; i < t->count; i++) param_array_int(p, fact_sum(x->log, &t->facts[i]));
+    param_array_end(p);
+}
+
+static void trim_approvals(const struct store_edit *x, struct params *p)
+{
+    const struct store_approval *a = x->trim->approvals;
+    size_t                       count = x->trim->approval_count;
+
+    param_array(p, PG_BYTEA);
+    for (size_t i = 0; i < count; i++) param_array_bytes(p, a[i].id);
+    param_array_end(p);
+    param_array(p, PG_TEXT);
+    for (size_t i = 0; i < count; i++) param_array_bytes(p, a[i].status);
+    param_array_end(p);
+    param_array(p, PG_BYTEA);
+    for (size_t i = 0; i < count; i++) param_array_bytes(p, a[i].body);
+    param_array_end(p);
+    param_array(p, PG_INT8);
+    for (size_t i = 0; i < count; i++) param_array_int(p, approval_sum(x->log, &a[i]));
+    param_array_end(p);
+}
+
+void trim_params(const struct store_edit *x, struct params *p)
+{
+    const struct store_trim *t = x->trim;
+    struct store_fact        note = t->note;
+    uint8_t                  digest[CHAIN_LEN];
+
+    note.seq = t->expected + 1;
+    chain_digest(x->log, &note, digest);
+    param_int(p, (int64_t)t->expected);
+    param_bytes(p, t->title);
+    param_bytes(p, t->count ? str_n((char *)digest, CHAIN_LEN) : STR_NONE);
+    trim_facts(x, p);
+    param_int(p, note.at_ms);
+    param_int(p, fact_sum(x->log, &note));
+    param_bytes(p, note.kind);
+    param_bytes(p, or_empty(note.body));
+    trim_approvals(x, p);
+    param_int(p, t->kinds);
 }
 
 /* --- checkpoints ------------------------------------------------------------------------- */

@@ -344,6 +344,22 @@ void lane_turn(struct lane *l)
 
 /* --- time ----------------------------------------------------------------------------- */
 
+static bool is_overdue(const struct store_job *job, uint64_t now)
+{
+    return job->kind != JOB_OWN && now >= job->since_ns + PG_WAIT_NS;
+}
+
+/* The lease is not renewed either, so it is not this connection alone; and whoever waits for what
+ * was sent over it has waited long enough. */
+static bool is_useless(const struct lane *l, uint64_t now)
+{
+    if (!pg_must_wait(l->s)) return false;
+    for (unsigned i = 0; i < l->count; i++)
+        LIST_EACH (n, &l->units[(l->first + i) % PG_UNITS_MAX].jobs)
+            if (is_overdue(JOB_AT(n), now)) return true;
+    return false;
+}
+
 /* Nobody waits for ever: what could not be sent in time is told so. */
 static void give_up_waiting(struct lane *l, uint64_t now)
 {
@@ -353,7 +369,7 @@ static void give_up_waiting(struct lane *l, uint64_t now)
     list_init(&over);
     LIST_EACH (n, &l->queue) {
         struct store_job *job = JOB_AT(n);
-        if (job->kind == JOB_OWN || now < job->queued_ns + PG_WAIT_NS) continue;
+        if (!is_overdue(job, now)) continue;
         list_remove(n);
         list_add(&over, n);
     }
@@ -371,7 +387,8 @@ void lane_tick(struct lane *l, uint64_t now)
                                                     : PG_ANSWER_NS;
     bool     waits = l->state == LANE_CONNECTING || (l->state == LANE_UP && l->count);
 
-    if (waits && now > l->changed_ns + patience) lane_break(l, "no answer in time");
+    if (waits && (now > l->changed_ns + patience || is_useless(l, now)))
+        lane_break(l, "no answer in time");
     if (l->state == LANE_DOWN && now >= l->retry_ns) lane_connect(l);
     give_up_waiting(l, now);
 }

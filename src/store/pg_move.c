@@ -93,14 +93,14 @@ static enum err number(struct database *d, struct str sql, int64_t *out)
 /* --- reading ------------------------------------------------------------------------------- */
 
 static enum err take(struct database *d, const struct move_table *t, struct str sql,
-                     unsigned columns, struct move_batch *b)
+                     struct move_batch *b)
 {
     PGresult *r;
     enum err  e = ask(d, sql, &r);
 
     if (e) return e;
     for (int row = 0; row < PQntuples(r); row++, b->count++)
-        for (unsigned i = 0; i < columns; i++) {
+        for (unsigned i = 0; t->types[i]; i++) {
             struct move_value v = { 0 };
             if (move_is_number(t, i)) v.n = res_int(r, row, (int)i);
             else v.s = res_str(r, row, (int)i);
@@ -120,14 +120,13 @@ static enum err read_batch(struct move_side *s, const struct move_table *t,
         if (move_is_number(t, i)) param_int(&d->params, after->v[i].n);
         else param_bytes(&d->params, after->v[i].s);
     }
-    return take(d, t, move_select(t, PREFIX, after != NULL, &b->arena), (unsigned)strlen(t->types),
-                b);
+    return take(d, t, move_select(t, PREFIX, after != NULL, &b->arena), b);
 }
 
 static enum err last(struct move_side *s, const struct move_table *t, struct move_batch *b)
 {
     params_clear(&OURS(s)->params);
-    return take(OURS(s), t, move_select_last(t, PREFIX, &b->arena), t->key, b);
+    return take(OURS(s), t, move_select_last(t, PREFIX, &b->arena), b);
 }
 
 static enum err count(struct move_side *s, const struct move_table *t, uint64_t *out)
@@ -287,7 +286,7 @@ static enum err empty(struct move_side *s)
     return exec(OURS(s), "DROP TABLE parley_move; TRUNCATE parley_thread, parley_fact,"
                          " parley_request, parley_approval, parley_tool, parley_used,"
                          " parley_key, parley_stock, parley_stock_log, parley_session, parley_stub,"
-                         " parley_checkpoint, parley_noted");
+                         " parley_checkpoint, parley_noted, parley_trimmed");
 }
 
 /* New rows are numbered behind those that came. */

@@ -33,9 +33,10 @@ static const char *const read_sql[PG_STMTS] = {
         " SELECT seq, updated_ms, state, title, created_ms, id FROM t UNION ALL"
         " (SELECT seq, at_ms, kind, body, sum, 0 FROM parley_fact"
         " WHERE thread = (SELECT id FROM t) AND seq > $3::int8 ORDER BY seq)",
-    [PG_THREADS] = "SELECT " THREAD_COLUMNS " FROM parley_thread WHERE owner = $1 AND NOT hidden"
-                   " AND source = $5 AND (updated_ms, id) < ($2::int8, $3::int8)"
-                   " ORDER BY updated_ms DESC, id DESC LIMIT $4::int8",
+    [PG_THREADS] =
+        "SELECT " THREAD_COLUMNS " FROM parley_thread WHERE owner = $1 AND NOT hidden"
+        " AND source = $5 AND (changed, updated_ms, id) < ($2::int8 / 4096, $2, $3::int8)"
+        " ORDER BY changed DESC, updated_ms DESC, id DESC LIMIT $4::int8",
     [PG_ALL_THREADS] =
         "SELECT " THREAD_COLUMNS " FROM parley_thread WHERE id < $1::int8 AND NOT hidden"
         " AND source = $3 ORDER BY id DESC LIMIT $2::int8",
@@ -62,9 +63,10 @@ static const char *const read_sql[PG_STMTS] = {
         " t.grp, f.kind, substr(f.body, 1, $5::int8::int), f.seq FROM parley_thread t"
         " LEFT JOIN parley_fact f ON f.thread = t.id AND f.kind IN " SAID_KINDS
         " WHERE t.owner = $1 AND NOT t.hidden AND t.source = ''"
-        " AND (t.updated_ms, t.id) <= ($2::int8, $3::int8)"
+        " AND (t.changed, t.updated_ms, t.id) <= ($2::int8 / 4096, $2, $3::int8)"
         " AND ((t.updated_ms, t.id) < ($2::int8, $3::int8) OR f.seq < $4::int8)"
-        " ORDER BY t.updated_ms DESC, t.id DESC, f.seq DESC NULLS LAST LIMIT $6::int8",
+        " ORDER BY t.changed DESC, t.updated_ms DESC, t.id DESC, f.seq DESC NULLS LAST LIMIT "
+        "$6::int8",
     [PG_NODES] =
         "SELECT n.id, n.url, n.version,"
         " (extract(epoch FROM n.until - clock_timestamp()) * 1000)::int8,"
@@ -91,7 +93,14 @@ static const char *const read_sql[PG_STMTS] = {
         " WHERE NOT noted LIMIT $1::int8",
     [PG_OLD] = "SELECT " THREAD_COLUMNS " FROM parley_thread t WHERE state = 'idle' AND updated_ms"
                " < CASE WHEN EXISTS (SELECT FROM parley_approval a WHERE a.thread = t.id) THEN"
-               " $2::int8 ELSE $1::int8 END LIMIT $3::int8",
+               " $2::int8 ELSE $1::int8 END AND NOT EXISTS (SELECT FROM parley_approval a WHERE"
+               " a.thread = t.id AND a.status = 'unknown') LIMIT $3::int8",
+    [PG_UNTRIMMED] =
+        "SELECT " THREAD_COLUMNS " FROM (SELECT t.*, coalesce(x.kinds, 0) AS gone FROM"
+        " parley_thread t LEFT JOIN parley_trimmed x ON x.thread = t.id AND x.seq = t.seq) u"
+        " WHERE state = 'idle' AND id > $5::int8 AND (updated_ms < $1::int8 AND gone & 1 = 0"
+        " OR updated_ms < $2::int8 AND gone & 2 = 0 OR updated_ms < $3::int8 AND gone & 4 = 0"
+        " OR updated_ms < $4::int8 AND gone & 8 = 0) ORDER BY id LIMIT $6::int8",
     [PG_LOGS] = "SELECT " THREAD_COLUMNS " FROM parley_thread WHERE owner = $1 LIMIT $2::int8",
     [PG_STUBS] =
         "SELECT num, log, owner, name, seq, body, created_ms FROM parley_stub WHERE owner = $1"
@@ -100,6 +109,8 @@ static const char *const read_sql[PG_STMTS] = {
                 " (SELECT max(number) FROM parley_checkpoint)",
     [PG_UNTOLD] = "SELECT number, line FROM parley_checkpoint WHERE NOT told ORDER BY number"
                   " LIMIT $1::int8",
+    [PG_SESSIONS] = "SELECT key, body, ends_ms FROM parley_session WHERE ends_ms > $2::int8"
+                    " AND key >= $1 AND key < $1 || '\\xff'::bytea ORDER BY ends_ms LIMIT $3::int8",
 };
 
 /* --- reading --------------------------------------------------------------------------- */
@@ -278,17 +289,21 @@ static void used_params(const struct store_list *l, struct params *p, int *stmt)
 /* What a walk through the store reads: deletions by age, stubs, the ends of chains. */
 static void walk_params(const struct store_list *l, int64_t limit, struct params *p, int *stmt)
 {
-    *stmt = l->kind == STORE_LOGS    ? PG_LOGS
-            : l->kind == STORE_OLD   ? PG_OLD
-            : l->kind == STORE_STUBS ? PG_STUBS
-            : l->kind == STORE_HEADS ? PG_HEADS
-                                     : PG_UNTOLD;
+    *stmt = l->kind == STORE_LOGS        ? PG_LOGS
+            : l->kind == STORE_OLD       ? PG_OLD
+            : l->kind == STORE_UNTRIMMED ? PG_UNTRIMMED
+            : l->kind == STORE_STUBS     ? PG_STUBS
+            : l->kind == STORE_HEADS     ? PG_HEADS
+                                         : PG_UNTOLD;
     if (l->kind == STORE_LOGS || l->kind == STORE_STUBS) param_bytes(p, l->owner);
     if (l->kind == STORE_STUBS) param_bytes(p, l->search);
     if (l->kind == STORE_OLD) {
         param_int(p, l->due_ms);
         param_int(p, l->day);
     }
+    for (int i = 0; l->kind == STORE_UNTRIMMED && i < STORE_TRIM_KINDS; i++)
+        param_int(p, l->dues[i]);
+    if (l->kind == STORE_UNTRIMMED) param_int(p, l->after);
     param_int(p, limit);
 }
 
@@ -340,9 +355,16 @@ enum err list_params(struct pg *s, struct store_list *l, struct params *p, int *
     case STORE_LAST: *stmt = PG_LAST; return OK;
     case STORE_LOGS:
     case STORE_OLD:
+    case STORE_UNTRIMMED:
     case STORE_STUBS:
     case STORE_HEADS:
     case STORE_UNTOLD: walk_params(l, limit, p, stmt); return OK;
+    case STORE_SESSIONS:
+        *stmt = PG_SESSIONS;
+        param_bytes(p, l->id);
+        param_int(p, l->due_ms);
+        param_int(p, limit);
+        return OK;
     }
     must(!"list kind");
     return ERR_UNSUPPORTED;
@@ -359,7 +381,8 @@ static uint64_t fill_thread(const PGresult *r, int i, struct store_row *row, str
     row->state = res_str(r, i, 3);
     row->created_ms = res_int(r, i, 4);
     row->updated_ms = res_int(r, i, 5);
-    *at = (struct row_place){ row->updated_ms, res_int(r, i, 6) };
+    row->num = res_int(r, i, 6);
+    *at = (struct row_place){ row->updated_ms, row->num };
     if (PQgetlength(r, i, 7)) row->source = res_str(r, i, 7);
     if (!PQgetisnull(r, i, 8)) row->group = res_str(r, i, 8);
     return log_key(at->num, row->created_ms);
@@ -468,6 +491,7 @@ static uint64_t fill(struct store_list *l, const struct unit *u, int i, struct s
     switch (l->kind) {
     case STORE_THREADS:
     case STORE_LOGS:
+    case STORE_UNTRIMMED:
     case STORE_OLD: return fill_thread(r, i, row, at);
     case STORE_UNFINISHED:
         key = fill_thread(r, i, row, at);
@@ -512,6 +536,11 @@ static uint64_t fill(struct store_list *l, const struct unit *u, int i, struct s
     case STORE_STUBS: return fill_stub(r, i, row);
     case STORE_LAST:
     case STORE_UNTOLD: return fill_checkpoint(r, i, row);
+    case STORE_SESSIONS:
+        row->owner = res_str(r, i, 0);
+        row->value = res_str(r, i, 1);
+        row->updated_ms = res_int(r, i, 2);
+        return 0;
     }
     must(!"list kind");
     return 0;

@@ -216,6 +216,23 @@ const char *const pg_upgrades[PG_SCHEMA] = {
     " END $$;"
     "CREATE TRIGGER parley_tie AFTER INSERT ON parley_fact FOR EACH ROW WHEN (NEW.link IS NULL)"
     " EXECUTE FUNCTION parley_tie();",
+    /* 9 -> 10. Words go while their log stays: what a fact was, and how far a log has come. Nodes of
+     * the version before know neither: none of them may run once a node takes words out. */
+    "ALTER TABLE parley_fact ADD COLUMN digest bytea;"
+    "CREATE TABLE parley_trimmed("
+    "  thread bigint PRIMARY KEY, seq bigint NOT NULL, kinds bigint NOT NULL);",
+    /* 10 -> 11. An append changes the time of its log, and while that stood in an index every append
+     * wrote into all indexes of the table. `changed` is the same in steps of four seconds: within
+     * one the row is changed in place (HOT), for which pages keep some room. No index but that of
+     * the names begins with the owner: a planner that has no figures yet takes any that does, and
+     * then goes through all that the owner has. Nodes of the version before sort lists without an
+     * index until they are replaced. */
+    "ALTER TABLE parley_thread ADD COLUMN changed bigint"
+    "  GENERATED ALWAYS AS (updated_ms / 4096) STORED;"
+    "ALTER TABLE parley_thread SET (fillfactor = 60);"
+    "DROP INDEX parley_thread_by_change;"
+    "DROP INDEX parley_thread_by_source;"
+    "CREATE INDEX parley_thread_by_source ON parley_thread(source, owner, changed);",
 };
 
 static enum err refuse_sql(PGconn *c, struct arena *a, struct str *why, const char *what,

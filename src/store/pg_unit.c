@@ -7,7 +7,7 @@
  * deadlock, a text that PostgreSQL will not take. Then nothing of the batch happened, and its
  * requests are sent once more, each alone.
  *
- * An append whose answer was lost is in doubt:
+ * What changes something is in doubt when its answer was lost. An append is read back:
  *
  *   sent ──lost──▶ ASK ──read back: it is there──▶ OK
  *                   └──not there──▶ ASKED, sent again ──done──▶ OK
@@ -17,6 +17,10 @@
  * Not there may mean: not yet. The old connection's server process may still be at it when we ask.
  * It cannot happen twice (whoever comes second does not find the log at `expected`), but the second
  * one is then refused for what was our own doing; hence the last look.
+ *
+ * Everything else that changes something is simply sent again, because done twice it is as if done
+ * once. Whoever cannot be told an outcome before their time is over is told so: ERR_UNSURE, never
+ * that nothing happened.
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -92,7 +96,9 @@ static enum err fill_one(struct lane *l, struct unit *u, struct store_job *job, 
         back_params(l->s, JOB_OF(job, struct store_append), p);
         return OK;
     case JOB_EDIT:
-        u->stmt = JOB_OF(job, struct store_edit)->remove ? PG_REMOVE : PG_TITLE;
+        u->stmt = JOB_OF(job, struct store_edit)->trim     ? PG_TRIM
+                  : JOB_OF(job, struct store_edit)->remove ? PG_REMOVE
+                                                           : PG_TITLE;
         edit_params(l->s, JOB_OF(job, struct store_edit), p);
         return OK;
     case JOB_READ:
@@ -131,10 +137,13 @@ static enum err fill_one(struct lane *l, struct unit *u, struct store_job *job, 
 
 static void fill_batch(struct lane *l, struct unit *u, struct params *p)
 {
+    enum append_form form;
+
     switch (JOB_AT(u->jobs.next)->kind) {
     case JOB_APPEND:
-        u->stmt = PG_APPEND;
-        append_params(l, &u->jobs, p);
+        form = append_form(&u->jobs);
+        u->stmt = PG_APPEND + (int)form;
+        append_params(l, &u->jobs, form, p);
         return;
     case JOB_CLAIM:
         u->stmt = PG_CLAIM;
@@ -244,6 +253,7 @@ static void end_one(struct lane *l, struct unit *u, struct store_job *job)
     switch (u->stmt) {
     case PG_BACK: end_back(l, u, job); return;
     case PG_TITLE:
+    case PG_TRIM:
     case PG_REMOVE: e = edit_answer(JOB_OF(job, struct store_edit), u->result); break;
     case PG_READ: e = read_answer(l->s, JOB_OF(job, struct store_read), u->result); break;
     case PG_SESSION_PUT:
@@ -328,8 +338,8 @@ void unit_end(struct lane *l, struct unit *u)
     }
     if (t != PGRES_TUPLES_OK && t != PGRES_COMMAND_OK) {
         fail_unit(l, u);
-    } else if (u->stmt == PG_APPEND || u->stmt == PG_CLAIM) {
-        bool alive = u->stmt == PG_APPEND ? append_answers(l->s, u) : claim_answers(l->s, u);
+    } else if (PG_IS_APPEND(u->stmt) || u->stmt == PG_CLAIM) {
+        bool alive = PG_IS_APPEND(u->stmt) ? append_answers(l->s, u) : claim_answers(l->s, u);
         if (!alive) {
             l->s->fenced = true;
             lane_put_back(l, &u->jobs);
@@ -344,14 +354,27 @@ void unit_end(struct lane *l, struct unit *u)
     }
 }
 
+static bool changes(const struct store_job *job)
+{
+    if (job->kind == JOB_SESSION) return JOB_OF(job, struct store_session)->op != SESSION_GET;
+    return job->kind == JOB_EDIT || job->kind == JOB_ERASE || job->kind == JOB_CHECKPOINT;
+}
+
+/* However long it has waited: only this connection is lost, and another may soon tell. */
+static void allow(struct store_job *job, uint64_t ns)
+{
+    uint64_t latest = clock_mono_ns() + ns - PG_WAIT_NS;
+    if (job->since_ns < latest) job->since_ns = latest;
+}
+
 void unit_lost(struct lane *l, struct unit *u)
 {
     LIST_EACH (n, &u->jobs) {
         struct store_job *job = JOB_AT(n);
-        if (job->kind == JOB_APPEND && u->stmt == PG_APPEND) {
-            if (!job->doubt) job->queued_ns = clock_mono_ns(); /* so long to find out */
+        if (job->kind == JOB_APPEND && PG_IS_APPEND(u->stmt)) {
             job->doubt = ASK;
-        }
+        } else if (changes(job)) job->doubt = ASKED;
+        if (job->doubt && !pg_must_wait(l->s)) allow(job, PG_BACK_NS);
         /* what a lost sweep has claimed is ours, and only we can find it */
         if (job->kind == JOB_LIST || job->kind == JOB_EDIT || job->kind == JOB_CHECKPOINT)
             job->tries = 1;

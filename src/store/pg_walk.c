@@ -10,8 +10,8 @@ static const char checkpoints[] = "DECLARE walk CURSOR FOR SELECT number, line F
 static const char logs[] =
     "DECLARE walk CURSOR FOR SELECT t.id, t.owner, t.name, t.title, t.state, t.created_ms,"
     " t.updated_ms, t.seq, parley_head(t.links), f.seq, f.at_ms, f.kind, f.body, f.sum, f.link,"
-    " n.seq FROM parley_thread t LEFT JOIN parley_noted n ON n.thread = t.id LEFT JOIN parley_fact "
-    "f ON f.thread = t.id WHERE" OF_LOG " ORDER BY t.id, f.seq";
+    " n.seq, f.digest FROM parley_thread t LEFT JOIN parley_noted n ON n.thread = t.id"
+    " LEFT JOIN parley_fact f ON f.thread = t.id WHERE" OF_LOG " ORDER BY t.id, f.seq";
 static const char stubs[] =
     "DECLARE walk CURSOR FOR SELECT t.num, t.log, t.owner, t.name, t.created_ms, t.removed_ms,"
     " t.seq, t.kind, t.body, t.digests, t.head, t.noted FROM parley_stub t WHERE" OF_LOG
@@ -49,7 +49,8 @@ static bool tell_row(struct walk_at *at, const PGresult *r, int i)
                             res_str(r, i, 12) };
     struct chain_mark m = { .link = res_str(r, i, 14),
                             .summed = !PQgetisnull(r, i, 13),
-                            .sum = res_int(r, i, 13) };
+                            .sum = res_int(r, i, 13),
+                            .digest = res_str(r, i, 16) };
 
     return walk_row(at, res_int(r, i, 0), &l, PQgetisnull(r, i, 9) ? NULL : &f, m);
 }

@@ -11,114 +11,155 @@
 /* $1: this node */
 #define ALIVE "EXISTS (SELECT FROM parley_node WHERE id = $1 AND until > clock_timestamp())"
 
-static const char append_sql[] =
-    "WITH a AS MATERIALIZED ("
-    "  SELECT * FROM unnest($2::bytea[], $3::bytea[], $4::int8[], $5::int8[], $6::int8[],"
-    "    $7::int8[], $8::int8[], $9::bytea[], $10::text[], $11::bytea[], $12::bytea[],"
-    "    $35::int8[], $50::bytea[], $51::bytea[], $59::bytea[])"
-    "  WITH ORDINALITY AS a(owner, name, expected, epoch, new_seq, first_ms, last_ms, title, state,"
-    "    request, run, listed, source, grp, digests, i)),"
+/* What a batch has none of is not in its statement: a part costs its processor time empty, too. So
+ * there are four; each has all of the one before it, its parameters first. */
+#define A_BATCH                                                                                \
+    "WITH a AS MATERIALIZED ("                                                                 \
+    "  SELECT * FROM unnest($2::bytea[], $3::bytea[], $4::int8[], $5::int8[], $6::int8[],"     \
+    "    $7::int8[], $8::int8[], $9::bytea[], $10::text[], $11::bytea[], $12::bytea[],"        \
+    "    $13::int8[], $14::bytea[], $15::bytea[], $16::bytea[])"                               \
+    "  WITH ORDINALITY AS a(owner, name, expected, epoch, new_seq, first_ms, last_ms, title, " \
+    "state,"                                                                                   \
+    "    request, run, listed, source, grp, digests, i)),"                                     \
     " me AS MATERIALIZED (SELECT " ALIVE " AS alive),"
-    " taken AS MATERIALIZED ("
-    "  SELECT a.i, t.name, r.run FROM a JOIN parley_request r ON r.owner = a.owner AND"
-    "    r.id = a.request JOIN parley_thread t ON t.id = r.thread),"
-    /* an append with takings comes alone; parley_take looks at its log, too, and has its lock */
-    " took AS MATERIALIZED ("
-    "  SELECT p.* FROM a CROSS JOIN LATERAL parley_take($1, a.owner, a.name, a.expected, a.epoch,"
-    "    $39::int8, $40::int8[], $41::bytea[], $42::bytea[], $43::text[], $44::text[],"
-    "    $45::bytea[], $46::int8[], $47::int8[], $48::int8[]) p"
-    "  WHERE cardinality($40::int8[]) > 0 AND (SELECT alive FROM me)"
+/* a request id that is known, or another log's key that wants to be alone */
+#define A_TAKEN                                                                         \
+    " given AS MATERIALIZED ("                                                          \
+    "  SELECT * FROM unnest($41::int8[], $42::bytea[], $43::bytea[], $44::int8[])"      \
+    "    AS k(i, key, value, alone)),"                                                  \
+    " taken AS MATERIALIZED ("                                                          \
+    "  SELECT a.i, t.name, r.run FROM a JOIN parley_request r ON r.owner = a.owner AND" \
+    "    r.id = a.request JOIN parley_thread t ON t.id = r.thread"                      \
+    "  UNION ALL (SELECT DISTINCT ON (g.i) g.i, t.name, NULL::bytea FROM given g"       \
+    "    JOIN a USING (i) JOIN parley_key k ON k.owner = a.owner AND k.key = g.key"     \
+    "    JOIN parley_thread t ON t.id = k.thread AND t.name <> a.name"                  \
+    "    WHERE g.alone <> 0 AND NOT EXISTS (SELECT FROM parley_request r"               \
+    "      WHERE r.owner = a.owner AND r.id = a.request)"                               \
+    "    ORDER BY g.i, k.at_ms DESC, k.thread DESC)),"
+#define A_UNTAKEN " AND NOT EXISTS (SELECT FROM taken WHERE taken.i = a.i)"
+/* an append with takings comes alone; parley_take looks at its log, too, and has its lock */
+#define A_TOOK                                                                                     \
+    " took AS MATERIALIZED ("                                                                      \
+    "  SELECT p.* FROM a CROSS JOIN LATERAL parley_take($1, a.owner, a.name, a.expected, a.epoch," \
+    "    $50::int8, $51::int8[], $52::bytea[], $53::bytea[], $54::text[], $55::text[],"            \
+    "    $56::bytea[], $57::int8[], $58::int8[], $59::int8[]) p"                                   \
+    "  WHERE cardinality($51::int8[]) > 0 AND (SELECT alive FROM me)"                              \
     "    AND NOT EXISTS (SELECT FROM taken)),"
-    " ok AS MATERIALIZED ("
-    "  SELECT a.* FROM a WHERE (SELECT alive FROM me)"
-    "    AND NOT EXISTS (SELECT FROM taken WHERE taken.i = a.i)"
-    "    AND NOT EXISTS (SELECT FROM took WHERE took.at <> 0)),"
-    " moved AS ("
-    "  UPDATE parley_thread t SET seq = o.new_seq, updated_ms = greatest(t.updated_ms, o.last_ms),"
-    "    title = coalesce(o.title, t.title), state = coalesce(o.state, t.state), holder = $1,"
-    "    hidden = CASE o.listed WHEN 0 THEN t.hidden ELSE o.listed = 1 END,"
-    "    epoch = t.epoch + CASE WHEN t.holder IS NULL THEN 1 ELSE 0 END,"
-    "    links = parley_links(t.links, o.digests)"
-    "  FROM ok o WHERE t.owner = o.owner AND t.name = o.name AND t.seq = o.expected AND "
-    /* clang-format off */
-    FENCE("o.epoch")
-    /* clang-format on */
-    "  RETURNING o.i, t.id, t.epoch, o.expected, t.links),"
-    " fresh AS ("
-    "  INSERT INTO parley_thread(owner, name, title, state, seq, created_ms, updated_ms, holder,"
-    "    epoch, hidden, source, grp, links)"
-    "  SELECT owner, name, coalesce(title, ''), coalesce(state, 'idle'), new_seq, first_ms, "
-    "last_ms,"
-    "    $1, 1, listed = 1, coalesce(source, ''), grp, parley_links(NULL, digests) FROM ok o"
-    "  WHERE o.expected = 0 AND NOT EXISTS (SELECT FROM "
-    "parley_thread t"
-    "    WHERE t.owner = o.owner AND t.name = o.name OFFSET 0)"
-    "  RETURNING id, owner, name, links),"
-    " done AS MATERIALIZED ("
-    "  SELECT i, id, epoch, expected, links FROM moved UNION ALL"
-    "  SELECT o.i, f.id, 1, 0, f.links FROM fresh f JOIN ok o ON o.owner = f.owner AND o.name = "
-    "f.name),"
-    " facts AS ("
-    "  INSERT INTO parley_fact(thread, seq, at_ms, epoch, sum, kind, body, link)"
-    "  SELECT d.id, f.seq, f.at_ms, d.epoch, f.sum, f.kind, f.body,"
-    "    substr(d.links, (32 * (f.seq - d.expected - 1) + 1)::int, 32)"
-    "  FROM unnest($15::int8[], $16::int8[], $17::int8[], $18::text[], $19::bytea[], $20::int8[])"
-    "    AS f(i, seq, at_ms, kind, body, sum) JOIN done d USING (i)),"
-    " requests AS ("
-    "  INSERT INTO parley_request(owner, id, thread, run)"
-    "  SELECT o.owner, o.request, d.id, o.run FROM ok o JOIN done d USING (i)"
-    "    WHERE o.request IS NOT NULL),"
-    " approvals AS ("
-    "  INSERT INTO parley_approval(owner, id, thread, call, tool, status, body, requested_ms,"
-    "    expires_ms, sum)"
-    "  SELECT o.owner, p.id, d.id, p.call, p.tool, p.status, p.body, p.requested_ms, p.expires_ms,"
-    "    p.sum FROM unnest($21::int8[], $22::bytea[], $23::bytea[], $24::bytea[], $25::text[],"
-    "    $26::bytea[], $27::int8[], $28::int8[], $29::int8[])"
-    "    AS p(i, id, call, tool, status, body, requested_ms, expires_ms, sum)"
-    "    JOIN done d USING (i) JOIN ok o USING (i)"
-    "  ON CONFLICT (id, owner) DO UPDATE SET thread = excluded.thread, call = excluded.call,"
-    "    tool = excluded.tool, status = excluded.status, body = excluded.body,"
-    "    requested_ms = excluded.requested_ms, expires_ms = excluded.expires_ms,"
-    "    sum = excluded.sum),"
-    " keys AS ("
-    "  INSERT INTO parley_key(owner, key, thread, value, at_ms)"
-    "  SELECT o.owner, k.key, d.id, k.value, o.last_ms"
-    "    FROM unnest($36::int8[], $37::bytea[], $38::bytea[]) AS k(i, key, value)"
-    "    JOIN done d USING (i) JOIN ok o USING (i)"
-    "  ON CONFLICT (owner, key, thread) DO UPDATE SET value = excluded.value,"
-    "    at_ms = excluded.at_ms),"
-    " tools AS ("
-    "  INSERT INTO parley_tool AS c(name, slot, runs, failed)"
-    "  SELECT n.name, $34::int8, sum(n.runs), sum(n.failed) FROM unnest($30::int8[], $31::bytea[],"
-    "    $32::int8[], $33::int8[]) AS n(i, name, runs, failed) JOIN done d USING (i)"
-    "    GROUP BY n.name ORDER BY n.name"
-    "  ON CONFLICT (name, slot) DO UPDATE SET runs = c.runs + excluded.runs,"
-    "    failed = c.failed + excluded.failed),"
-    " used AS ("
-    "  INSERT INTO parley_used AS c(owner, day, slot, amount)"
-    "  SELECT n.key, n.day, $34::int8, sum(n.amount) FROM unnest($13::int8[], $14::bytea[],"
-    "    $57::int8[], $58::int8[]) AS n(i, key, day, amount) JOIN done d USING (i)"
-    "    GROUP BY n.key, n.day ORDER BY n.key, n.day"
-    "  ON CONFLICT (owner, day, slot) DO UPDATE SET amount = c.amount + excluded.amount),"
-    " with_log AS ("
-    "  INSERT INTO parley_stock_log(key, thread) SELECT w.key, d.id FROM done d"
-    "    CROSS JOIN unnest($49::bytea[]) AS w(key) ON CONFLICT (key) DO UPDATE"
-    "    SET thread = excluded.thread),"
-    " events AS ("
-    "  INSERT INTO parley_event(tx, at_ms, owner, kind, id, body)"
-    "  SELECT pg_current_xact_id()::text::int8, v.at_ms, o.owner, v.kind, v.id, v.body"
-    "    FROM unnest($52::int8[], $53::int8[], $54::text[], $55::bytea[], $56::bytea[])"
-    "    WITH ORDINALITY AS v(i, at_ms, kind, id, body, k) JOIN done d USING (i) JOIN ok o USING "
-    "(i)"
-    "    ORDER BY v.k)"
-    " SELECT a.i, (SELECT alive FROM me), d.epoch, k.i IS NOT NULL, k.name, k.run, t.seq, t.holder,"
-    "  t.epoch, p.at, p.key, p.kind, p.owner, p.holder, p.state, p.body, p.uses, p.amount,"
-    "  p.made_ms, p.until_ms,"
-    /* taken and not appended: that must not be kept. An error undoes it, and it is sent again. */
-    "  CASE WHEN p.at = 0 AND d.i IS NULL THEN 1 / (p.at::int) END"
-    " FROM a LEFT JOIN done d USING (i) LEFT JOIN taken k USING (i) LEFT JOIN took p ON true"
-    "  LEFT JOIN LATERAL (SELECT t.seq, t.holder, t.epoch FROM parley_thread t WHERE d.i IS NULL"
-    "    AND t.owner = a.owner AND t.name = a.name OFFSET 0) t ON true";
+#define A_UNTOOK " AND NOT EXISTS (SELECT FROM took WHERE took.at <> 0)"
+/* parley_links for one fact, which most appends have: a call less */
+#define A_LINKS(before)                                                                    \
+    "CASE WHEN octet_length(o.digests) = 32 THEN sha256(coalesce(parley_head(" before ")," \
+    " decode(repeat('00', 32), 'hex')) || o.digests) ELSE parley_links(" before ", o.digests) END"
+/* clang-format off */
+#define A_FACTS(if_free)                                                                       \
+    " ok AS MATERIALIZED (SELECT a.* FROM a WHERE (SELECT alive FROM me)" if_free "),"         \
+    " moved AS ("                                                                              \
+    "  UPDATE parley_thread t SET seq = o.new_seq, updated_ms = greatest(t.updated_ms, o.last_ms)," \
+    "    title = coalesce(o.title, t.title), state = coalesce(o.state, t.state), holder = $1," \
+    "    hidden = CASE o.listed WHEN 0 THEN t.hidden ELSE o.listed = 1 END,"                   \
+    "    epoch = t.epoch + CASE WHEN t.holder IS NULL THEN 1 ELSE 0 END,"                      \
+    "    links = " A_LINKS("t.links")                                                          \
+    "  FROM ok o WHERE t.owner = o.owner AND t.name = o.name AND t.seq = o.expected AND "      \
+    FENCE("o.epoch")                                                                           \
+    "  RETURNING o.i, t.id, t.epoch, o.expected, t.links),"                                    \
+    " fresh AS ("                                                                              \
+    "  INSERT INTO parley_thread(owner, name, title, state, seq, created_ms, updated_ms, holder," \
+    "    epoch, hidden, source, grp, links)"                                                   \
+    "  SELECT owner, name, coalesce(title, ''), coalesce(state, 'idle'), new_seq, first_ms,"   \
+    "    last_ms, $1, 1, listed = 1, coalesce(source, ''), grp, " A_LINKS("NULL::bytea")       \
+    "  FROM ok o WHERE o.expected = 0 AND NOT EXISTS (SELECT FROM parley_thread t"             \
+    "    WHERE t.owner = o.owner AND t.name = o.name OFFSET 0)"                                \
+    "  RETURNING id, owner, name, links),"                                                     \
+    " done AS MATERIALIZED ("                                                                  \
+    "  SELECT i, id, epoch, expected, links FROM moved UNION ALL"                              \
+    "  SELECT o.i, f.id, 1, 0, f.links FROM fresh f JOIN ok o ON o.owner = f.owner"            \
+    "    AND o.name = f.name),"                                                                \
+    " facts AS ("                                                                              \
+    "  INSERT INTO parley_fact(thread, seq, at_ms, epoch, sum, kind, body, link)"              \
+    "  SELECT d.id, f.seq, f.at_ms, d.epoch, f.sum, f.kind, f.body,"                           \
+    "    substr(d.links, (32 * (f.seq - d.expected - 1) + 1)::int, 32)"                        \
+    "  FROM unnest($17::int8[], $18::int8[], $19::int8[], $20::text[], $21::bytea[], $22::int8[])" \
+    "    AS f(i, seq, at_ms, kind, body, sum) JOIN done d USING (i))"
+/* clang-format on */
+#define A_LISTS                                                                                 \
+    ", requests AS ("                                                                           \
+    "  INSERT INTO parley_request(owner, id, thread, run)"                                      \
+    "  SELECT o.owner, o.request, d.id, o.run FROM ok o JOIN done d USING (i)"                  \
+    "    WHERE o.request IS NOT NULL),"                                                         \
+    " approvals AS ("                                                                           \
+    "  INSERT INTO parley_approval(owner, id, thread, call, tool, status, body, requested_ms,"  \
+    "    expires_ms, sum)"                                                                      \
+    "  SELECT o.owner, p.id, d.id, p.call, p.tool, p.status, p.body, p.requested_ms, "          \
+    "p.expires_ms,"                                                                             \
+    "    p.sum FROM unnest($32::int8[], $33::bytea[], $34::bytea[], $35::bytea[], $36::text[]," \
+    "    $37::bytea[], $38::int8[], $39::int8[], $40::int8[])"                                  \
+    "    AS p(i, id, call, tool, status, body, requested_ms, expires_ms, sum)"                  \
+    "    JOIN done d USING (i) JOIN ok o USING (i)"                                             \
+    "  ON CONFLICT (id, owner) DO UPDATE SET thread = excluded.thread, call = excluded.call,"   \
+    "    tool = excluded.tool, status = excluded.status, body = excluded.body,"                 \
+    "    requested_ms = excluded.requested_ms, expires_ms = excluded.expires_ms,"               \
+    "    sum = excluded.sum),"                                                                  \
+    " keys AS ("                                                                                \
+    "  INSERT INTO parley_key(owner, key, thread, value, at_ms)"                                \
+    "  SELECT o.owner, k.key, d.id, k.value, o.last_ms FROM given k"                            \
+    "    JOIN done d USING (i) JOIN ok o USING (i) WHERE k.value IS NOT NULL"                   \
+    "  ON CONFLICT (owner, key, thread) DO UPDATE SET value = excluded.value,"                  \
+    "    at_ms = excluded.at_ms),"                                                              \
+    " unkeyed AS ("                                                                             \
+    "  DELETE FROM parley_key p USING given k JOIN done d USING (i) JOIN ok o USING (i)"        \
+    "    WHERE k.value IS NULL AND p.owner = o.owner AND p.key = k.key AND p.thread = d.id),"   \
+    " events AS ("                                                                              \
+    "  INSERT INTO parley_event(tx, at_ms, owner, kind, id, body)"                              \
+    "  SELECT pg_current_xact_id()::text::int8, v.at_ms, o.owner, v.kind, v.id, v.body"         \
+    "    FROM unnest($45::int8[], $46::int8[], $47::text[], $48::bytea[], $49::bytea[])"        \
+    "    WITH ORDINALITY AS v(i, at_ms, kind, id, body, k) JOIN done d USING (i)"               \
+    "    JOIN ok o USING (i) ORDER BY v.k)"
+#define A_COUNTS                                                                             \
+    ", tools AS ("                                                                           \
+    "  INSERT INTO parley_tool AS c(name, slot, runs, failed)"                               \
+    "  SELECT n.name, $23::int8, sum(n.runs), sum(n.failed) FROM unnest($24::int8[], "       \
+    "$25::bytea[],"                                                                          \
+    "    $26::int8[], $27::int8[]) AS n(i, name, runs, failed) JOIN done d USING (i)"        \
+    "    GROUP BY n.name ORDER BY n.name"                                                    \
+    "  ON CONFLICT (name, slot) DO UPDATE SET runs = c.runs + excluded.runs,"                \
+    "    failed = c.failed + excluded.failed),"                                              \
+    " used AS ("                                                                             \
+    "  INSERT INTO parley_used AS c(owner, day, slot, amount)"                               \
+    "  SELECT n.key, n.day, $23::int8, sum(n.amount) FROM unnest($28::int8[], $29::bytea[]," \
+    "    $30::int8[], $31::int8[]) AS n(i, key, day, amount) JOIN done d USING (i)"          \
+    "    GROUP BY n.key, n.day ORDER BY n.key, n.day"                                        \
+    "  ON CONFLICT (owner, day, slot) DO UPDATE SET amount = c.amount + excluded.amount)"
+#define A_WITH_LOG                                                               \
+    ", with_log AS ("                                                            \
+    "  INSERT INTO parley_stock_log(key, thread) SELECT w.key, d.id FROM done d" \
+    "    CROSS JOIN unnest($60::bytea[]) AS w(key) ON CONFLICT (key) DO UPDATE"  \
+    "    SET thread = excluded.thread)"
+/* what there is instead, when it was refused: its number, are we alive, the epoch; a request id that
+ * is taken, and by what; the log; a taking that cannot be had, and what is there */
+#define A_ANSWER(taken, took, from)                                                               \
+    " SELECT a.i, (SELECT alive FROM me), d.epoch, " taken ", t.seq, t.holder, t.epoch, " took    \
+    " FROM a LEFT JOIN done d USING (i) " from                                                    \
+    "  LEFT JOIN LATERAL (SELECT t.seq, t.holder, t.epoch FROM parley_thread t WHERE d.i IS NULL" \
+    "    AND t.owner = a.owner AND t.name = a.name OFFSET 0) t ON true"
+#define A_JOIN_TAKEN "LEFT JOIN taken k USING (i)"
+
+static const char *const append_sql[] = {
+    [APPEND_PLAIN] =
+        A_BATCH A_FACTS("") A_ANSWER("false, NULL::bytea, NULL::bytea", "NULL::int8", ""),
+    [APPEND_COUNTS] =
+        A_BATCH A_FACTS("") A_COUNTS A_ANSWER("false, NULL::bytea, NULL::bytea", "NULL::int8", ""),
+    [APPEND_LISTS] = A_BATCH A_TAKEN A_FACTS(A_UNTAKEN)
+        A_COUNTS A_LISTS A_ANSWER("k.i IS NOT NULL, k.name, k.run", "NULL::int8", A_JOIN_TAKEN),
+    [APPEND_TAKES] =
+        A_BATCH A_TAKEN A_TOOK A_FACTS(A_UNTAKEN A_UNTOOK) A_COUNTS A_LISTS A_WITH_LOG A_ANSWER(
+            "k.i IS NOT NULL, k.name, k.run",
+            "p.at, p.key, p.kind, p.owner, p.holder, p.state, p.body, p.uses, p.amount,"
+            " p.made_ms, p.until_ms,"
+            /* taken and not appended: that must not be kept. An error undoes it, and it is sent
+                  * again. */
+            " CASE WHEN p.at = 0 AND d.i IS NULL THEN 1 / (p.at::int) END",
+            A_JOIN_TAKEN " LEFT JOIN took p ON true"),
+};
 
 static const char back_sql[] =
     "SELECT f.seq, f.at_ms, f.kind, f.body, f.epoch, t.holder = $1 AND t.epoch = f.epoch AND " ALIVE
@@ -133,7 +174,8 @@ static const char title_sql[] =
     FENCE("$4::int8") " RETURNING t.id)"
                       /* clang-format on */
                       " SELECT EXISTS (SELECT FROM old), EXISTS (SELECT FROM new),"
-                      "  EXISTS (SELECT FROM old WHERE title <> coalesce($6::bytea, title))";
+                      "  EXISTS (SELECT FROM old WHERE title <> coalesce($6::bytea, title)),"
+                      "  EXISTS (SELECT FROM old WHERE title = $5::bytea)";
 
 /* The lock first, then the judgement of who holds it: parley_alive looks at that moment. */
 static const char claim_sql[] =
@@ -169,8 +211,8 @@ static const char unfinished_sql[] =
 
 const char *pg_write_sql(int stmt)
 {
+    if (PG_IS_APPEND(stmt)) return append_sql[stmt - PG_APPEND];
     switch (stmt) {
-    case PG_APPEND: return append_sql;
     case PG_BACK: return back_sql;
     case PG_TITLE: return title_sql;
     case PG_CLAIM: return claim_sql;
@@ -368,22 +410,23 @@ static void key_params(const struct list *jobs, struct params *p)
     param_array(p, PG_BYTEA);
     KEYS(param_array_bytes(p, or_empty(x->key)));
     param_array(p, PG_BYTEA);
-    KEYS(param_array_bytes(p, or_empty(x->value)));
+    KEYS(param_array_bytes(p, x->value));
+    param_array(p, PG_INT8);
+    KEYS(param_array_int(p, x->alone));
 }
 
-/* `a`: one that takes; NULL: none does, the columns are empty */
-#define TAKES(type, put)                                  \
-    do {                                                  \
-        param_array(p, type);                             \
-        for (size_t k = 0; a && k < a->take_count; k++) { \
-            const struct store_take *x = &a->takes[k];    \
-            put;                                          \
-        }                                                 \
-        param_array_end(p);                               \
+#define TAKES(type, put)                               \
+    do {                                               \
+        param_array(p, type);                          \
+        for (size_t k = 0; k < a->take_count; k++) {   \
+            const struct store_take *x = &a->takes[k]; \
+            put;                                       \
+        }                                              \
+        param_array_end(p);                            \
     } while (0)
 static void take_params(const struct store_append *a, struct params *p)
 {
-    param_int(p, a ? a->now_ms : 0);
+    param_int(p, a->now_ms);
     TAKES(PG_INT8, param_array_int(p, x->op));
     TAKES(PG_BYTEA, param_array_bytes(p, or_empty(x->key)));
     TAKES(PG_BYTEA, param_array_bytes(p, or_empty(x->holder)));
@@ -412,11 +455,28 @@ static void event_params(const struct list *jobs, struct params *p)
     PARTS(jobs, events, event_count, param_array_bytes(p, or_empty(x->body)));
 }
 
-void append_params(struct lane *l, const struct list *jobs, struct params *p)
+static enum append_form form_of(const struct store_append *a)
+{
+    if (a->take_count) return APPEND_TAKES;
+    if (a->request_id.ptr || a->approval_count || a->key_count || a->event_count)
+        return APPEND_LISTS;
+    return a->tool_count || a->spent_count ? APPEND_COUNTS : APPEND_PLAIN;
+}
+
+enum append_form append_form(const struct list *jobs)
+{
+    struct store_append *a;
+    enum append_form     form = APPEND_PLAIN;
+
+    EACH(a, jobs)
+    if (form_of(a) > form) form = form_of(a);
+    return form;
+}
+
+static void log_params(const struct list *jobs, struct params *p)
 {
     struct store_append *a;
 
-    param_bytes(p, str_c(l->s->base.node));
     COLUMN_BYTES(PG_BYTEA, jobs, or_empty(a->log.owner));
     COLUMN_BYTES(PG_BYTEA, jobs, or_empty(a->log.thread));
     COLUMN_INT(jobs, a->expected > INT64_MAX ? INT64_MAX : a->expected);
@@ -428,26 +488,41 @@ void append_params(struct lane *l, const struct list *jobs, struct params *p)
     COLUMN_BYTES(PG_TEXT, jobs, a->state);
     COLUMN_BYTES(PG_BYTEA, jobs, a->request_id);
     COLUMN_BYTES(PG_BYTEA, jobs, a->run);
+    COLUMN_INT(jobs, a->listed);
+    COLUMN_BYTES(PG_BYTEA, jobs, a->origin.source);
+    COLUMN_BYTES(PG_BYTEA, jobs, a->origin.group);
+    digest_params(jobs, p);
+}
+
+static void spent_params(const struct list *jobs, struct params *p)
+{
+    struct store_append *a;
+
     param_array(p, PG_INT8);
     PARTS(jobs, spent, spent_count, param_array_int(p, i));
     param_array(p, PG_BYTEA);
     PARTS(jobs, spent, spent_count, param_array_bytes(p, or_empty(x->key)));
-    fact_params(jobs, p);
-    approval_params(jobs, p);
-    tool_params(jobs, p);
-    param_int(p, l->slot);
-    COLUMN_INT(jobs, a->listed);
-    key_params(jobs, p);
-    a = JOB_OF(JOB_AT(jobs->next), struct store_append);
-    take_params(a->take_count ? a : NULL, p);
-    COLUMN_BYTES(PG_BYTEA, jobs, a->origin.source);
-    COLUMN_BYTES(PG_BYTEA, jobs, a->origin.group);
-    event_params(jobs, p);
     param_array(p, PG_INT8);
     PARTS(jobs, spent, spent_count, param_array_int(p, x->day));
     param_array(p, PG_INT8);
     PARTS(jobs, spent, spent_count, param_array_int(p, x->amount));
-    digest_params(jobs, p);
+}
+
+void append_params(struct lane *l, const struct list *jobs, enum append_form form, struct params *p)
+{
+    param_bytes(p, str_c(l->s->base.node));
+    log_params(jobs, p);
+    fact_params(jobs, p);
+    if (form < APPEND_COUNTS) return;
+    param_int(p, l->slot);
+    tool_params(jobs, p);
+    spent_params(jobs, p);
+    if (form < APPEND_LISTS) return;
+    approval_params(jobs, p);
+    key_params(jobs, p);
+    event_params(jobs, p);
+    if (form < APPEND_TAKES) return;
+    take_params(JOB_OF(JOB_AT(jobs->next), struct store_append), p);
 }
 
 static struct str keep(char *buf, size_t size, struct str s)
@@ -566,6 +641,10 @@ void edit_params(struct pg *s, const struct store_edit *x, struct params *p)
     param_bytes(p, x->log.owner);
     param_bytes(p, x->log.thread);
     param_int(p, (int64_t)x->hold.epoch);
+    if (x->trim) {
+        trim_params(x, p);
+        return;
+    }
     if (x->remove) {
         param_bytes(p, x->stub);
         param_int(p, x->at_ms);
@@ -577,11 +656,14 @@ void edit_params(struct pg *s, const struct store_edit *x, struct params *p)
 
 enum err edit_answer(const struct store_edit *x, const PGresult *r)
 {
+    bool renames = !x->remove && !x->trim;
+
     if (res_bool(r, 0, 1)) return OK;
+    /* sent twice, and the first one did it */
+    if (x->job.doubt && renames && res_bool(r, 0, 3)) return OK;
     if (!x->remove && res_bool(r, 0, 2)) return ERR_CONFLICT;
     if (res_bool(r, 0, 0)) return ERR_FENCED;
-    /* sent twice, and the first one did it */
-    return x->remove && x->job.tries ? OK : ERR_NOT_FOUND;
+    return x->remove && x->job.doubt ? OK : ERR_NOT_FOUND;
 }
 
 void session_params(const struct store_session *x, struct params *p)

@@ -433,8 +433,8 @@ static enum err list_nodes(struct sqlite *s, struct store_list *l)
 /* Whatever looks at many rows: nobody's reading waits for it. */
 static bool is_long(const struct store_list *l)
 {
-    return l->kind == STORE_HEADS || l->kind == STORE_OLD || l->kind == STORE_STUBS ||
-           (l->kind == STORE_THREADS && l->search.len);
+    return l->kind == STORE_HEADS || l->kind == STORE_OLD || l->kind == STORE_UNTRIMMED ||
+           l->kind == STORE_STUBS || (l->kind == STORE_THREADS && l->search.len);
 }
 
 static void ask_list(struct sqlite *s, struct store_list *l)
@@ -536,6 +536,7 @@ static enum err open_connections(struct sqlite *s, struct arena *a, struct str *
     e = open_reader(d, s->file.path, durable);
     if (!e) e = db_int(&s->writer.db, "SELECT epoch FROM store", &s->writer.db.epoch);
     if (!e) e = db_int(&s->writer.db, "SELECT base FROM store", &s->writer.db.base);
+    if (!e) e = db_int(&s->writer.db, "SELECT titled FROM store", &s->writer.db.titled);
     if (!e && db_file_note(&s->file) == OK) return OK;
     if (!e) {
         *why =

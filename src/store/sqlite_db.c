@@ -68,7 +68,7 @@ enum err db_open(struct db *d, const char *path, const char *const *text, bool d
     *d = (struct db){ .text = text };
     buf_init(&d->scratch, 0);
     sum_init();
-    e = db_err(d, sqlite3_open_v2(path, &d->sql, flags, NULL));
+    e = db_err(d, sqlite3_open_v2(path, &d->sql, flags, durable ? db_wal_vfs() : NULL));
     if (!e) e = db_err(d, sqlite3_busy_timeout(d->sql, BUSY_MS));
     if (!e) e = db_exec(d, PRAGMAS);
     if (!e) e = db_exec(d, durable ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=OFF");
@@ -253,7 +253,8 @@ struct chain_mark db_mark(sqlite3_stmt *st, int col)
 {
     return (struct chain_mark){ .link = db_blob(st, col + 1),
                                 .summed = sqlite3_column_type(st, col) != SQLITE_NULL,
-                                .sum = sqlite3_column_int64(st, col) };
+                                .sum = sqlite3_column_int64(st, col),
+                                .digest = db_blob(st, col + 2) };
 }
 
 struct str db_head(sqlite3_stmt *st, int col)

@@ -7,6 +7,7 @@
  *   sqlite_move.c    the file as a side of `parley move`
  *   sqlite_db.c      one connection: statements, binding, error codes
  *   sqlite_write.c   what the writer thread does with a batch
+ *   sqlite_erase.c   ... of removals, of words that go, and of checkpoints
  *   sqlite_read.c    what the reader thread does with a request, and the finder with a search
  *   sqlite_walk.c    all of it, for whoever looks at everything
  *   sqlite_fault.c   in test builds: writes, syncs and memory that fail when told to
@@ -41,6 +42,9 @@ struct db {
     bool               new_epoch;
     /* the writer's: kept here, because the file may come to say something else */
     int64_t            epoch, base;
+    /* the writer's: up to which thread titles are in the index (sqlite_write.c), the newest one of
+     * the batch, and where that index will be when the batch is committed */
+    int64_t            titled, newest, titling;
     struct buf         scratch; /* the writer's: links and digests of an append, of a removal */
 };
 
@@ -72,7 +76,7 @@ void                db_end(sqlite3_stmt *st); /* when leaving before that */
 /* valid until the next db_next or db_end */
 struct str          db_text(sqlite3_stmt *st, int col);
 struct str          db_blob(sqlite3_stmt *st, int col);
-/* what stands beside a fact: in `col` its sum, behind that its link */
+/* what stands beside a fact: in `col` its sum, behind that its link and its digest */
 struct chain_mark   db_mark(sqlite3_stmt *st, int col);
 /* of a log's `links`; STR_NONE: there is none */
 struct str          db_head(sqlite3_stmt *st, int col);
@@ -97,7 +101,7 @@ struct db_file {
     bool            overwritten;
 };
 
-#define DB_SCHEMA         11         /* the version this program writes */
+#define DB_SCHEMA         13         /* the version this program writes */
 #define DB_APPLICATION_ID 1886547065 /* "prly": tells our files from other programs' */
 
 /* Sentences for people: *why is the sentence, or that memory ran out; returns e. */
@@ -159,6 +163,11 @@ MUST_CHECK enum err db_finish_restore(const char *path, struct arena *a, struct 
 /* A file that is whole gets its name, unless that has been taken meanwhile. */
 MUST_CHECK enum err db_name_new(const char *part, const char *to, struct arena *a, struct str *why);
 
+/* --- sqlite_wal.c --- */
+/* The name of a layer over the system's that writes a commit's pages in one call. For connections
+ * with synchronous=FULL alone. NULL: there is only the system's. */
+const char *db_wal_vfs(void);
+
 #ifdef PARLEY_TEST
 void db_faults(void); /* before the first use of SQLite */
 #endif
@@ -166,8 +175,8 @@ void db_faults(void); /* before the first use of SQLite */
 /* --- work (sqlite_write.c, sqlite_read.c) ------------------------------------------ */
 
 extern const char *const db_write_sql[], *const db_read_sql[];
-#define DB_WRITE_SQL_COUNT 58
-#define DB_READ_SQL_COUNT  28 /* of the fixed ones; the approvals' come after them */
+#define DB_WRITE_SQL_COUNT 67
+#define DB_READ_SQL_COUNT  30 /* of the fixed ones; the approvals' come after them */
 
 /* One transaction for the whole batch (appends, edits, sessions); afterwards every job has its
  * result. */

@@ -9,7 +9,8 @@
  * All files are ours alone (0600): conversations are private.
  *
  * The schema's version is PRAGMA user_version. db_upgrades[n] leads from version n
- * to n + 1; each runs in one transaction, so a cut upgrade goes on where it was.
+ * to n + 1; each runs in one transaction, so a cut upgrade goes on where it was (a new file gets
+ * all of them in one).
  * A released step is never edited, only followed by another.
  */
 #include "store/sqlite_db.h"
@@ -130,6 +131,14 @@ const char *const db_upgrades[DB_SCHEMA] = {
     "  number INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, line TEXT NOT NULL, told INTEGER NOT "
     "NULL);"
     "CREATE INDEX checkpoint_untold ON checkpoint(number) WHERE told = 0;",
+    /* 11 -> 12. Titles come into their index many at once: those of threads up to this one are in
+     * it. */
+    "ALTER TABLE store ADD COLUMN titled INTEGER NOT NULL DEFAULT 0;"
+    "UPDATE store SET titled = (SELECT ifnull(max(id), 0) FROM thread);",
+    /* 12 -> 13. Words go while their log stays: what a fact was, and how far a log has come. */
+    "ALTER TABLE fact ADD COLUMN digest BLOB;"
+    "CREATE TABLE trimmed(thread INTEGER PRIMARY KEY, seq INTEGER NOT NULL, kinds INTEGER NOT "
+    "NULL);",
 };
 
 /* --- sentences for people ------------------------------------------------------- */
@@ -151,17 +160,39 @@ enum err db_refuse_errno(struct str *why, struct arena *a, const char *what, con
 
 /* --- schema --------------------------------------------------------------------- */
 
-static enum err upgrade_step(struct db *d, int64_t from)
+static enum err refuse_use(struct db *d, const char *path, struct arena *a, struct str *why,
+                           enum err e)
+{
+    return db_refuse(why, arena_printf(a, "cannot use %s: %s", path, sqlite3_errmsg(d->sql)), e);
+}
+
+/* The steps from one version to another, in one transaction. */
+static enum err upgrade(struct db *d, int64_t from, int64_t to, const char *path, struct arena *a,
+                        struct str *why)
 {
     char     version[48];
     enum err e = db_exec(d, "BEGIN IMMEDIATE");
 
-    if (e) return e;
-    snprintf(version, sizeof version, "PRAGMA user_version=%d", (int)from + 1);
-    e = db_exec(d, db_upgrades[from]);
+    if (e) return refuse_use(d, path, a, why, e);
+    for (int64_t step = from; step < to && !e; step++) e = db_exec(d, db_upgrades[step]);
+    snprintf(version, sizeof version, "PRAGMA user_version=%d", (int)to);
     if (!e) e = db_exec(d, version);
     if (!e) e = db_exec(d, "COMMIT");
-    if (e) must(db_exec(d, "ROLLBACK") == OK || sqlite3_get_autocommit(d->sql));
+    if (!e) return OK;
+    (void)refuse_use(d, path, a, why, e); /* before the words are those of the ROLLBACK */
+    must(db_exec(d, "ROLLBACK") == OK || sqlite3_get_autocommit(d->sql));
+    return e;
+}
+
+/* A new file gets all of them at once: one sync instead of one for each. Where there is something
+ * to upgrade, what took long is not done again after a cut. */
+static enum err upgrade_all(struct db *d, int64_t version, const char *path, struct arena *a,
+                            struct str *why)
+{
+    enum err e = version ? OK : upgrade(d, 0, DB_SCHEMA, path, a, why);
+
+    for (; version && version < DB_SCHEMA && !e; version++)
+        e = upgrade(d, version, version + 1, path, a, why);
     return e;
 }
 
@@ -181,8 +212,7 @@ static enum err use_wal(struct db *d, const char *path, struct arena *a, struct 
             arena_printf(a, "%s cannot have a write-ahead log: is it on a network file system?",
                          path),
             ERR_UNSUPPORTED);
-    return db_refuse(why, arena_printf(a, "cannot use %s: %s", path, sqlite3_errmsg(d->sql)),
-                     db_err(d, rc));
+    return refuse_use(d, path, a, why, db_err(d, rc));
 }
 
 enum err db_upgrade(struct db *d, const struct db_raw *raw, const char *path, struct arena *a,
@@ -193,7 +223,7 @@ enum err db_upgrade(struct db *d, const struct db_raw *raw, const char *path, st
 
     if (!e) e = db_int(d, "PRAGMA application_id", &app);
     if (!e) e = db_int(d, "SELECT count(*) FROM sqlite_schema", &tables);
-    if (e) goto fail;
+    if (e) return refuse_use(d, path, a, why, e);
     if (tables > 0 && app != DB_APPLICATION_ID)
         return db_refuse(why, arena_printf(a, "%s is a database of another program", path),
                          ERR_TYPE);
@@ -206,14 +236,7 @@ enum err db_upgrade(struct db *d, const struct db_raw *raw, const char *path, st
                          ERR_UNSUPPORTED);
     e = db_pair_check(d, raw, version, path, a, why);
     if (!e) e = use_wal(d, path, a, why);
-    if (e) return e;
-    for (; version < DB_SCHEMA; version++) {
-        e = upgrade_step(d, version);
-        if (e) goto fail;
-    }
-    return OK;
-fail:
-    return db_refuse(why, arena_printf(a, "cannot use %s: %s", path, sqlite3_errmsg(d->sql)), e);
+    return e ? e : upgrade_all(d, version, path, a, why);
 }
 
 /* --- the file --------------------------------------------------------------------- */

@@ -4,6 +4,8 @@
  * is whole; then it gets its name, if nobody took that meanwhile.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -55,36 +57,36 @@ static void complete(struct move_batch *b, int list)
 
     if (list == MOVE_FACTS) {
         struct store_fact f = { (uint64_t)v[1].n, v[2].n, v[3].s, v[4].s };
-        v[5].n = fact_sum((struct log_name){ v[7].s, v[8].s }, &f);
+        v[MOVE_FACT_SUM].n =
+            fact_sum((struct log_name){ v[MOVE_FACT_OWNER].s, v[MOVE_FACT_NAME].s }, &f);
     } else {
         struct store_approval p = { v[2].s, v[4].s, v[5].s, v[6].s, v[7].s, v[8].n, v[9].n };
-        v[10].n = approval_sum((struct log_name){ v[1].s, v[11].s }, &p);
+        v[MOVE_APPROVAL_SUM].n =
+            approval_sum((struct log_name){ v[1].s, v[MOVE_APPROVAL_NAME].s }, &p);
     }
 }
 
 /* How many bytes it took. */
-static size_t take_row(sqlite3_stmt *st, const struct move_table *t, unsigned columns,
-                       struct move_batch *b)
+static size_t take_row(sqlite3_stmt *st, const struct move_table *t, struct move_batch *b)
 {
-    int    list = (int)(t - move_tables), sum = list == MOVE_FACTS ? 5 : 10;
+    int list = (int)(t - move_tables), sum = list == MOVE_FACTS ? MOVE_FACT_SUM : MOVE_APPROVAL_SUM;
     bool   summed = list == MOVE_FACTS || list == MOVE_APPROVALS;
     size_t bytes = 0;
 
-    for (unsigned i = 0; i < columns; i++) {
+    for (unsigned i = 0; t->types[i]; i++) {
         struct move_value v = { 0 };
         if (move_is_number(t, i)) v.n = sqlite3_column_int64(st, (int)i);
         else v.s = db_text(st, (int)i);
         bytes += v.s.len;
         move_keep(b, t, i, v);
     }
-    if (summed && columns > t->key && sqlite3_column_type(st, sum) == SQLITE_NULL)
-        complete(b, list);
+    if (summed && sqlite3_column_type(st, sum) == SQLITE_NULL) complete(b, list);
     b->count++;
     return bytes;
 }
 
 static enum err ask(struct file *f, const struct move_table *t, struct str sql,
-                    const struct move_row *after, unsigned columns, struct move_batch *b)
+                    const struct move_row *after, struct move_batch *b)
 {
     sqlite3_stmt *st = NULL;
     size_t        bytes = 0;
@@ -95,7 +97,7 @@ static enum err ask(struct file *f, const struct move_table *t, struct str sql,
     if (rc == SQLITE_OK && after) bind_row(st, t, after, t->key);
     while (rc == SQLITE_OK && b->count < MOVE_ROWS && bytes < MOVE_BYTES &&
            (rc = sqlite3_step(st)) == SQLITE_ROW) {
-        bytes += take_row(st, t, columns, b);
+        bytes += take_row(st, t, b);
         rc = SQLITE_OK;
     }
     enum err e = rc == SQLITE_OK || rc == SQLITE_DONE ? OK : fail(f, rc);
@@ -106,13 +108,12 @@ static enum err ask(struct file *f, const struct move_table *t, struct str sql,
 static enum err read_batch(struct move_side *s, const struct move_table *t,
                            const struct move_row *after, struct move_batch *b)
 {
-    return ask(OURS(s), t, move_select(t, "", after != NULL, &b->arena), after,
-               (unsigned)strlen(t->types), b);
+    return ask(OURS(s), t, move_select(t, "", after != NULL, &b->arena), after, b);
 }
 
 static enum err last(struct move_side *s, const struct move_table *t, struct move_batch *b)
 {
-    return ask(OURS(s), t, move_select_last(t, "", &b->arena), NULL, t->key, b);
+    return ask(OURS(s), t, move_select_last(t, "", &b->arena), NULL, b);
 }
 
 static enum err count(struct move_side *s, const struct move_table *t, uint64_t *out)
@@ -163,7 +164,8 @@ static enum err insert(struct file *f, const struct move_table *t, const struct 
     enum err e = rc == SQLITE_OK ? OK : fail(f, rc);
     sqlite3_finalize(title);
     sqlite3_finalize(st);
-    return e;
+    if (e || t != &move_tables[MOVE_THREADS]) return e;
+    return exec(f, "UPDATE store SET titled = (SELECT ifnull(max(id), 0) FROM thread)");
 }
 
 static enum err write_batch(struct move_side *s, const struct move_table *t,
@@ -225,7 +227,8 @@ static enum err empty(struct move_side *s)
                 "BEGIN IMMEDIATE; DROP TABLE move; DELETE FROM thread; DELETE FROM fact;"
                 " DELETE FROM request; DELETE FROM approval; DELETE FROM tool;"
                 " DELETE FROM used; DELETE FROM key; DELETE FROM stock; DELETE FROM session;"
-                " DELETE FROM stub; DELETE FROM checkpoint; DELETE FROM noted;"
+                " DELETE FROM stub; DELETE FROM checkpoint; DELETE FROM noted; DELETE FROM trimmed;"
+                " UPDATE store SET titled = 0;"
                 " INSERT INTO title_gram(title_gram) VALUES('delete-all'); COMMIT");
 }
 
@@ -310,6 +313,30 @@ static enum err check_name(struct str path, bool target, struct arena *a, struct
                                   ERR_EXISTS)
                       : OK;
     return target && errno == ENOENT ? OK : db_refuse_errno(why, a, "open", path.ptr);
+}
+
+static uint32_t header_number(const uint8_t *header, int at)
+{
+    return (uint32_t)header[at] << 24 | (uint32_t)header[at + 1] << 16 |
+           (uint32_t)header[at + 2] << 8 | header[at + 3];
+}
+
+bool sqlite_move_is_current(struct str url)
+{
+    enum { VERSION_AT = 60, APPLICATION_AT = 68, LEN = 72 }; /* SQLite's "database header" */
+    char    path[PATH_MAX];
+    uint8_t header[LEN];
+    int     fd;
+    bool    whole;
+
+    if (str_starts(url, STR("sqlite:"))) url = str_from(url, 7);
+    snprintf(path, sizeof path, STR_FMT, STR_ARG(url));
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    whole = pread(fd, header, LEN, 0) == LEN;
+    close(fd);
+    return whole && header_number(header, VERSION_AT) == DB_SCHEMA &&
+           header_number(header, APPLICATION_AT) == DB_APPLICATION_ID;
 }
 
 enum err sqlite_move_open(struct str url, bool target, struct arena *a, struct move_side **out,

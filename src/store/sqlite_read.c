@@ -39,10 +39,12 @@ enum stmt {
     R_WAITING,
     R_HEADS,
     R_OLD,
+    R_UNTRIMMED,
     R_LOGS,
     R_STUBS,
     R_LAST,
     R_UNTOLD,
+    R_SESSIONS,
     R_APPROVALS, /* 16 of them, one per set of filters; built when first asked for */
     R_COUNT = R_APPROVALS + 16
 };
@@ -64,6 +66,12 @@ _Static_assert((int)R_APPROVALS == DB_READ_SQL_COUNT, "the header's figure");
 /* Without statistics the planner would take all pending ones and sort them. */
 #define FROM_DUE " FROM approval a INDEXED BY approval_due" APPROVAL_THREAD
 #define IS_DUE   " WHERE a.status IN ('pending', 'offered', 'unknown') AND a.expires_ms > 0"
+/* Whoever may have the letters ?1 in their title: by the index, and the newest, which are not in it
+ * yet. CROSS: these first, whatever the planner thinks of it. */
+#define FROM_MAYBE                                                          \
+    " FROM (SELECT rowid AS id FROM title_gram WHERE title_gram MATCH ?1"   \
+    " UNION SELECT id FROM thread WHERE id > (SELECT titled FROM store)) m" \
+    " CROSS JOIN thread t ON t.id = m.id"
 
 const char *const db_read_sql[R_COUNT] = {
     [R_THREAD] = "SELECT id, seq, title, state, created_ms, updated_ms FROM thread WHERE owner = "
@@ -86,16 +94,11 @@ const char *const db_read_sql[R_COUNT] = {
     [R_ALL_THREADS] =
         ("SELECT " THREAD_COLUMNS
          " FROM thread WHERE id < ?1 AND source = ?3 AND hidden = 0 ORDER BY id DESC LIMIT ?2"),
-    /* CROSS: the index of titles first, whatever the planner thinks of it. */
-    [R_FIND] = ("SELECT " FOUND_COLUMNS " FROM title_gram g CROSS JOIN thread t ON t.id = g.rowid"
-                " WHERE g.title_gram MATCH ?1 AND t.hidden = 0 AND t.source = ?5 AND t.owner = ?2 "
-                "AND (t.updated_ms, "
-                "t.id) < (?3, ?4)"
-                " ORDER BY t.updated_ms DESC, t.id DESC"),
-    [R_FIND_ALL] = ("SELECT " FOUND_COLUMNS " FROM title_gram g CROSS JOIN thread t ON t.id = "
-                    "g.rowid WHERE g.title_gram MATCH ?1 AND t.hidden = 0 AND t.source = ?3 AND "
-                    "g.rowid < ?2 ORDER "
-                    "BY g.rowid DESC"),
+    [R_FIND] =
+        ("SELECT " FOUND_COLUMNS FROM_MAYBE " WHERE t.hidden = 0 AND t.source = ?5 AND t.owner = ?2"
+         " AND (t.updated_ms, t.id) < (?3, ?4) ORDER BY t.updated_ms DESC, t.id DESC"),
+    [R_FIND_ALL] = ("SELECT " FOUND_COLUMNS FROM_MAYBE
+                    " WHERE t.hidden = 0 AND t.source = ?3 AND t.id < ?2 ORDER BY t.id DESC"),
     [R_USED] = "SELECT amount, day, owner FROM used WHERE owner = ?1 AND day = ?2",
     /* For operators, now and then: a month of it, and no index is worth its upkeep. */
     [R_ALL_USED] = "SELECT amount, day, owner FROM used WHERE day >= ?1 ORDER BY day DESC, owner",
@@ -126,7 +129,15 @@ const char *const db_read_sql[R_COUNT] = {
         "?1",
     [R_OLD] = ("SELECT " THREAD_COLUMNS " FROM thread t WHERE state = 'idle' AND updated_ms <"
                " CASE WHEN EXISTS (SELECT 1 FROM approval a WHERE a.thread = t.id) THEN ?2 ELSE ?1"
-               " END LIMIT ?3"),
+               " END AND NOT EXISTS (SELECT 1 FROM approval a WHERE a.thread = t.id AND"
+               " a.status = 'unknown') LIMIT ?3"),
+    [R_UNTRIMMED] = ("SELECT " FOUND_COLUMNS " FROM thread t LEFT JOIN trimmed x ON x.thread = t.id"
+                     " AND x.seq = t.seq WHERE t.state = 'idle' AND t.id > ?5"
+                     " AND (t.updated_ms < ?1 AND ifnull(x.kinds, 0) & 1 = 0"
+                     " OR t.updated_ms < ?2 AND ifnull(x.kinds, 0) & 2 = 0"
+                     " OR t.updated_ms < ?3 AND ifnull(x.kinds, 0) & 4 = 0"
+                     " OR t.updated_ms < ?4 AND ifnull(x.kinds, 0) & 8 = 0)"
+                     " ORDER BY t.id LIMIT ?6"),
     [R_LOGS] = "SELECT " THREAD_COLUMNS " FROM thread WHERE owner = ?1 LIMIT ?2",
     [R_STUBS] = "SELECT num, log, owner, name, seq, body, created_ms FROM stub WHERE owner = ?1 OR "
                 "instr(body,"
@@ -134,6 +145,9 @@ const char *const db_read_sql[R_COUNT] = {
     [R_LAST] = "SELECT number, line FROM checkpoint WHERE number ="
                " (SELECT max(number) FROM checkpoint)",
     [R_UNTOLD] = "SELECT number, line FROM checkpoint WHERE told = 0 ORDER BY number LIMIT ?1",
+    [R_SESSIONS] = "SELECT key, body, ends_ms FROM session INDEXED BY session_by_end WHERE"
+                   " ends_ms > ?2 AND key >= ?1 AND key < ?1 || char(1114111) ORDER BY ends_ms"
+                   " LIMIT ?3",
 };
 
 /* --- a log's facts ------------------------------------------------------------------ */
@@ -225,7 +239,8 @@ static uint64_t fill_thread(struct arena *a, sqlite3_stmt *st, struct store_row 
     row->state = copy(a, st, 3);
     row->created_ms = sqlite3_column_int64(st, 4);
     row->updated_ms = sqlite3_column_int64(st, 5);
-    *at = (struct row_place){ row->updated_ms, sqlite3_column_int64(st, 6) };
+    row->num = sqlite3_column_int64(st, 6);
+    *at = (struct row_place){ row->updated_ms, row->num };
     if (sqlite3_column_bytes(st, 7)) row->source = copy(a, st, 7);
     row->group = copy(a, st, 8);
     return log_key(at->num, row->created_ms);
@@ -386,6 +401,16 @@ static uint64_t fill_checkpoint(struct arena *a, sqlite3_stmt *st, struct store_
     return 0;
 }
 
+static uint64_t fill_session(struct arena *a, sqlite3_stmt *st, struct store_row *row,
+                             struct row_place *at)
+{
+    (void)at;
+    row->owner = copy(a, st, 0);
+    row->value = copy(a, st, 1);
+    row->updated_ms = sqlite3_column_int64(st, 2);
+    return 0;
+}
+
 /* A client tool that is offered and that nobody was asked about is no approval; it is there for
  * whoever asks for just that, or by its id. */
 #define NOT_OFFERED(by) ((by)&BY_ID ? "" : " AND a.status <> 'offered'")
@@ -449,10 +474,14 @@ static enum err ask_list(struct db *d, const struct store_list *l, int64_t limit
     case STORE_WAITING: return db_ask(d, R_WAITING, out, "");
     case STORE_HEADS: return db_ask(d, R_HEADS, out, "i", limit);
     case STORE_OLD: return db_ask(d, R_OLD, out, "iii", l->due_ms, l->day, limit);
+    case STORE_UNTRIMMED:
+        return db_ask(d, R_UNTRIMMED, out, "iiiiii", l->dues[0], l->dues[1], l->dues[2], l->dues[3],
+                      l->after, limit);
     case STORE_LOGS: return db_ask(d, R_LOGS, out, "ti", l->owner, limit);
     case STORE_STUBS: return db_ask(d, R_STUBS, out, "tti", l->owner, l->search, limit);
     case STORE_LAST: return db_ask(d, R_LAST, out, "");
     case STORE_UNTOLD: return db_ask(d, R_UNTOLD, out, "i", limit);
+    case STORE_SESSIONS: return db_ask(d, R_SESSIONS, out, "tii", l->id, l->due_ms, limit);
     case STORE_NODES: break; /* known without asking the file */
     }
     must(!"list kind");
@@ -465,6 +494,7 @@ static uint64_t (*filler(enum store_list_kind kind))(struct arena *, sqlite3_stm
     switch (kind) {
     case STORE_THREADS:
     case STORE_OLD:
+    case STORE_UNTRIMMED:
     case STORE_LOGS:
     case STORE_UNFINISHED: return fill_thread;
     case STORE_APPROVALS:
@@ -482,6 +512,7 @@ static uint64_t (*filler(enum store_list_kind kind))(struct arena *, sqlite3_stm
     case STORE_STUBS: return fill_stub;
     case STORE_LAST:
     case STORE_UNTOLD: return fill_checkpoint;
+    case STORE_SESSIONS: return fill_session;
     case STORE_NODES: break;
     }
     must(!"list kind");

@@ -145,11 +145,12 @@ static void note_damage(struct damage *g, int64_t thread, struct str name, struc
 
 /* Row by row, those of one conversation behind each other. Its facts are 1, 2 ... to the thread's
  * own seq. */
-#define EVERY_FACT(link)                                                                \
-    "SELECT t.id, t.owner, t.name, t.seq, f.seq, f.at_ms, f.kind, f.body, f.sum, " link \
-    ", (SELECT max(seq) FROM fact c WHERE c.thread = t.id) FROM thread t"               \
+#define EVERY_FACT(marks)                                                                \
+    "SELECT t.id, t.owner, t.name, t.seq, f.seq, f.at_ms, f.kind, f.body, f.sum, " marks \
+    ", (SELECT max(seq) FROM fact c WHERE c.thread = t.id) FROM thread t"                \
     " LEFT JOIN fact f ON f.thread = t.id ORDER BY t.id, f.seq"
-#define LINKED 9 /* the schema from which on facts have links */
+/* the schemas from which on facts have checksums, links, and digests of what they were */
+enum { SUMMED = 2, LINKED = 11, TRIMMED = 13 };
 #define EVERY_APPROVAL                                                                       \
     "SELECT t.id, a.owner, t.name, a.id, a.call, a.tool, a.status, a.body, a.requested_ms, " \
     "a.expires_ms, a.sum"                                                                    \
@@ -161,7 +162,7 @@ static bool fact_is_sound(sqlite3_stmt *st, uint64_t want, struct chain_check *c
     struct store_fact f = { (uint64_t)sqlite3_column_int64(st, 4), sqlite3_column_int64(st, 5),
                             db_text(st, 6), db_text(st, 7) };
 
-    if (sqlite3_column_int64(st, 3) != sqlite3_column_int64(st, 10) || f.seq != want) return false;
+    if (sqlite3_column_int64(st, 3) != sqlite3_column_int64(st, 11) || f.seq != want) return false;
     return chain_follows(chain, log, &f, db_mark(st, 8));
 }
 
@@ -212,9 +213,11 @@ static enum err check_sums(struct db *d, struct arena *a, uint64_t *damaged, str
     sum_init();
     if (db_int(d, "PRAGMA user_version", &version))
         return db_refuse(what, arena_dup(a, str_c(sqlite3_errmsg(d->sql))), ERR_TYPE);
-    if (version < 2) return OK;
-    if (look_at_rows(d, version < LINKED ? EVERY_FACT("NULL") : EVERY_FACT("f.link"), &facts, a) ||
-        look_at_rows(d, EVERY_APPROVAL, &approvals, a))
+    if (version < SUMMED) return OK;
+    const char *every = version < LINKED    ? EVERY_FACT("NULL, NULL")
+                        : version < TRIMMED ? EVERY_FACT("f.link, NULL")
+                                            : EVERY_FACT("f.link, f.digest");
+    if (look_at_rows(d, every, &facts, a) || look_at_rows(d, EVERY_APPROVAL, &approvals, a))
         return db_refuse(what, arena_dup(a, str_c(sqlite3_errmsg(d->sql))), ERR_TYPE);
     *damaged = facts.count + approvals.count;
     if (*damaged)

@@ -11,11 +11,12 @@
 enum { S_CHECKPOINTS, S_LOGS, S_STUBS, S_ROWS, S_LOG_COUNT, S_STUB_COUNT };
 static const char *const sql[] = {
     [S_CHECKPOINTS] = "SELECT number, line FROM checkpoint ORDER BY number",
-    [S_LOGS] = "SELECT t.id, t.owner, t.name, t.title, t.state, t.created_ms, t.updated_ms, t.seq,"
-               " t.links, f.seq, f.at_ms, f.kind, f.body, f.sum, f.link, n.seq FROM thread t LEFT "
-               "JOIN noted n"
-               " ON n.thread = t.id LEFT JOIN fact f ON f.thread = t.id WHERE" OF_LOG
-               " ORDER BY t.id, f.seq",
+    [S_LOGS] =
+        "SELECT t.id, t.owner, t.name, t.title, t.state, t.created_ms, t.updated_ms, t.seq,"
+        " t.links, f.seq, f.at_ms, f.kind, f.body, f.sum, f.link, f.digest, n.seq FROM thread t"
+        " LEFT JOIN noted n"
+        " ON n.thread = t.id LEFT JOIN fact f ON f.thread = t.id WHERE" OF_LOG
+        " ORDER BY t.id, f.seq",
     [S_STUBS] = "SELECT t.num, t.log, t.owner, t.name, t.created_ms, t.removed_ms, t.seq, t.kind,"
                 " t.body, t.digests, t.head, t.noted FROM stub t WHERE" OF_LOG " ORDER BY t.num",
     [S_ROWS] = "SELECT key, body FROM session WHERE key >= ?1 AND key < ?1 || char(1114111)",
@@ -38,7 +39,7 @@ static bool tell_row(struct walk_at *at, sqlite3_stmt *st)
                             .updated_ms = sqlite3_column_int64(st, 6),
                             .seq = (uint64_t)sqlite3_column_int64(st, 7),
                             .head = db_head(st, 8),
-                            .noted = (uint64_t)sqlite3_column_int64(st, 15) };
+                            .noted = (uint64_t)sqlite3_column_int64(st, 16) };
     struct store_fact f = { (uint64_t)sqlite3_column_int64(st, 9), sqlite3_column_int64(st, 10),
                             db_text(st, 11), db_text(st, 12) };
     bool              any = sqlite3_column_type(st, 9) != SQLITE_NULL;

@@ -12,72 +12,11 @@
  * fail: then nothing of the batch is there and every job gets that error, or ERR_UNSURE when that
  * is not certain.
  */
-#include "store/sqlite_db.h"
+#include "store/sqlite_write.h"
 
 #include "base/clock.h"
 #include "base/fault.h"
 
-enum stmt {
-    W_BEGIN,
-    W_COMMIT,
-    W_ROLLBACK,
-    W_SAVE,
-    W_RELEASE,
-    W_UNDO,
-    W_THREAD,
-    W_THREAD_NEW,
-    W_THREAD_MOVE,
-    W_THREAD_TITLE,
-    W_TITLE_IN,
-    W_TITLE_OUT,
-    W_FACT,
-    W_REQUEST,
-    W_REQUEST_NEW,
-    W_APPROVAL,
-    W_TOOL,
-    W_DROP_FACTS,
-    W_DROP_REQUESTS,
-    W_DROP_APPROVALS,
-    W_DROP_THREAD,
-    W_DROP_KEYS,
-    W_KEY,
-    W_HIDE,
-    W_EPOCH,
-    W_USED,
-    W_SESSION,
-    W_SESSION_END,
-    W_SESSIONS_OVER,
-    W_SESSIONS_EACH,
-    W_SESSION_KEEP,
-    W_STOCK,
-    W_STOCK_OVER,
-    W_STOCK_MAKE,
-    W_STOCK_FROM,
-    W_STOCK_BACK,
-    W_STOCK_SET,
-    W_STOCK_DROP,
-    W_DROP_STOCK,
-    W_EVENT,
-    W_EVENTS_OVER,
-    W_FACTS,
-    W_STUB,
-    W_DROP_NOTED,
-    W_CHECKPOINT,
-    W_NOTED,
-    W_STUB_NOTED,
-    W_TOLD,
-    W_LAST,
-    W_STUB_AT,
-    W_STUB_ERASE,
-    W_USED_ERASE,
-    W_EVENTS_ERASE,
-    W_ROWS_ERASE,
-    W_STOCK_ERASE,
-    W_STOCK_RENAME,
-    W_STOCK_OTHERS,
-    W_STOCK_NAMING,
-    W_COUNT
-};
 _Static_assert((int)W_COUNT <= DB_STMT_MAX, "room for every statement");
 _Static_assert((int)W_COUNT == DB_WRITE_SQL_COUNT, "the header's figure");
 
@@ -102,6 +41,9 @@ const char *const db_write_sql[W_COUNT] = {
                    " SELECT id, replace(title, char(0), ' ') FROM thread WHERE id = ?1",
     [W_TITLE_OUT] = "INSERT INTO title_gram(title_gram, rowid, title)"
                     " SELECT 'delete', id, replace(title, char(0), ' ') FROM thread WHERE id = ?1",
+    [W_TITLES_IN] = "INSERT INTO title_gram(rowid, title) SELECT id, replace(title, char(0), ' ')"
+                    " FROM thread WHERE id > ?1 AND id <= ?2",
+    [W_TITLED] = "UPDATE store SET titled = ?1",
     [W_FACT] = "INSERT INTO fact(thread, seq, at_ms, kind, body, sum, link) VALUES(?1, ?2, ?3, ?4, "
                "?5, ?6, ?7)",
     [W_REQUEST] = "SELECT t.name, r.run FROM request r JOIN thread t ON t.id = r.thread"
@@ -122,6 +64,9 @@ const char *const db_write_sql[W_COUNT] = {
     [W_DROP_KEYS] = "DELETE FROM key WHERE thread = ?1",
     [W_KEY] = "INSERT INTO key(owner, key, thread, value, at_ms) VALUES(?1, ?2, ?3, ?4, ?5)"
               " ON CONFLICT(owner, key, thread) DO UPDATE SET value = ?4, at_ms = ?5",
+    [W_KEY_DROP] = "DELETE FROM key WHERE owner = ?1 AND key = ?2 AND thread = ?3",
+    [W_KEY_HAD] = "SELECT t.name FROM key k JOIN thread t ON t.id = k.thread WHERE k.owner = ?1"
+                  " AND k.key = ?2 AND t.name <> ?3 ORDER BY k.at_ms DESC, k.thread DESC LIMIT 1",
     [W_HIDE] = "UPDATE thread SET hidden = ?2 WHERE id = ?1",
     [W_EPOCH] = "UPDATE store SET base = ?1, epoch = ?2",
     [W_USED] = "INSERT INTO used(owner, day, amount) VALUES(?1, ?2, ?3)"
@@ -153,7 +98,7 @@ const char *const db_write_sql[W_COUNT] = {
     [W_DROP_STOCK] = "DELETE FROM stock WHERE thread = ?1",
     [W_EVENT] = "INSERT INTO event(at_ms, owner, kind, id, body) VALUES(?1, ?2, ?3, ?4, ?5)",
     [W_EVENTS_OVER] = "DELETE FROM event WHERE at_ms < ?1",
-    [W_FACTS] = "SELECT seq, at_ms, kind, body, sum, link FROM fact WHERE thread = ?1"
+    [W_FACTS] = "SELECT seq, at_ms, kind, body, sum, link, digest FROM fact WHERE thread = ?1"
                 " ORDER BY seq",
     [W_STUB] = "INSERT INTO stub(log, owner, name, created_ms, removed_ms, seq, kind, digests,"
                " head, body, noted) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 0)",
@@ -182,7 +127,44 @@ const char *const db_write_sql[W_COUNT] = {
                        " AND instr(body, ?2) > 0",
     [W_STOCK_NAMING] = "DELETE FROM stock WHERE kind <> ?2 AND (owner = ?1 OR instr(body, ?3) > 0)",
     [W_LAST] = "SELECT ifnull(max(number), 0) FROM checkpoint",
+    [W_FACT_AT] = "SELECT seq, at_ms, kind, body, sum, link, digest FROM fact WHERE thread = ?1"
+                  " AND seq = ?2",
+    /* what was appended first is what the chain holds; before the chain there is nothing to hold */
+    [W_FACT_TRIM] = "UPDATE fact SET body = ?3, sum = ?4,"
+                    " digest = CASE WHEN link IS NULL THEN NULL ELSE ifnull(digest, ?5) END"
+                    " WHERE thread = ?1 AND seq = ?2",
+    [W_THREAD_TRIM] = "UPDATE thread SET seq = ?2, links = ?3 WHERE id = ?1",
+    [W_TRIMMED] = "INSERT INTO trimmed(thread, seq, kinds) VALUES(?1, ?2, ?3)"
+                  " ON CONFLICT(thread) DO UPDATE SET seq = ?2, kinds = ?3",
+    [W_DROP_TRIMMED] = "DELETE FROM trimmed WHERE thread = ?1",
 };
+
+/* --- the index of titles --------------------------------------------------------
+ *
+ * A title put into it alone costs as much as the rest of an append, many at once a tenth of that.
+ * So the newest threads are not in it: a search looks at each of those itself (R_FIND). */
+
+#define TITLES_AT_ONCE 256
+
+static enum err title_out(struct db *d, int64_t thread)
+{
+    return thread <= d->titled ? db_run(d, W_TITLE_OUT, "i", thread) : OK;
+}
+
+static enum err title_in(struct db *d, int64_t thread)
+{
+    return thread <= d->titled ? db_run(d, W_TITLE_IN, "i", thread) : OK;
+}
+
+static enum err index_titles(struct db *d)
+{
+    enum err e;
+
+    if (d->newest < d->titled + TITLES_AT_ONCE) return OK;
+    d->titling = d->titled + TITLES_AT_ONCE;
+    e = db_run(d, W_TITLES_IN, "ii", d->titled, d->titling);
+    return e ? e : db_run(d, W_TITLED, "i", d->titling);
+}
 
 /* --- append ------------------------------------------------------------------- */
 
@@ -208,20 +190,33 @@ static enum err check_request(struct db *d, struct store_append *a)
     return ERR_EXISTS;
 }
 
-struct place { /* a log's row */
-    int64_t  id, created_ms;
-    uint64_t seq;
-    uint8_t  head[CHAIN_LEN]; /* zero: the chain has not begun */
-};
+/* ERR_EXISTS when another log has a key that wants to be alone. */
+static enum err check_keys(struct db *d, struct store_append *a)
+{
+    sqlite3_stmt *st;
+
+    for (size_t i = 0; i < a->key_count; i++) {
+        if (!a->keys[i].alone) continue;
+        enum err e = db_ask(d, W_KEY_HAD, &st, "tst", a->log.owner, a->keys[i].key, a->log.thread);
+        if (!e) e = db_next(d, st);
+        if (e == ERR_NOT_FOUND) continue;
+        if (e) return e;
+        a->found_thread = keep_found(a->found_buf, 128, db_text(st, 0));
+        a->found_run = STR_NONE;
+        db_end(st);
+        return ERR_EXISTS;
+    }
+    return OK;
+}
 
 /* ERR_NOT_FOUND: no such log. */
-static enum err find_thread(struct db *d, struct log_name log, struct place *at)
+static enum err find_thread(struct db *d, struct log_name log, struct log_row *at)
 {
     sqlite3_stmt *st;
     enum err      e = db_ask(d, W_THREAD, &st, "tt", log.owner, log.thread);
     struct str    head;
 
-    *at = (struct place){ 0 };
+    *at = (struct log_row){ 0 };
     if (!e) e = db_next(d, st);
     if (e) return e;
     at->id = sqlite3_column_int64(st, 0);
@@ -253,7 +248,7 @@ static enum err move_thread(struct db *d, const struct store_append *a, struct s
                             int64_t *id)
 {
     int64_t  first_ms = a->facts[0].at_ms, last_ms = a->facts[a->fact_count - 1].at_ms;
-    enum err e = *id && a->title.ptr ? db_run(d, W_TITLE_OUT, "i", *id) : OK;
+    enum err e = *id && a->title.ptr ? title_out(d, *id) : OK;
     bool     titled = a->title.ptr || !*id;
 
     if (!e && *id)
@@ -263,9 +258,9 @@ static enum err move_thread(struct db *d, const struct store_append *a, struct s
         e = db_run(d, W_THREAD_NEW, "ttstiiistb", a->log.owner, a->log.thread, a->title,
                    a->state.ptr ? a->state : STR("idle"), (int64_t)a->new_seq, first_ms, last_ms,
                    a->origin.source, a->origin.group, head);
-        if (!e) *id = sqlite3_last_insert_rowid(d->sql);
+        if (!e) d->newest = *id = sqlite3_last_insert_rowid(d->sql);
     }
-    return e || !titled ? e : db_run(d, W_TITLE_IN, "i", *id);
+    return e || !titled ? e : title_in(d, *id);
 }
 
 static enum err add_facts(struct db *d, const struct store_append *a, int64_t thread)
@@ -281,23 +276,36 @@ static enum err add_facts(struct db *d, const struct store_append *a, int64_t th
     return e;
 }
 
+enum err write_approvals(struct db *d, struct log_name log, int64_t thread,
+                         const struct store_approval *p, size_t count)
+{
+    enum err e = OK;
+
+    for (; count && !e; count--, p++)
+        e = db_run(d, W_APPROVAL, "tsissssiii", log.owner, p->id, thread, p->call, p->tool,
+                   p->status, p->body, p->requested_ms, p->expires_ms, approval_sum(log, p));
+    return e;
+}
+
+static enum err write_key(struct db *d, const struct store_append *a, const struct store_key *k,
+                          int64_t thread)
+{
+    if (!k->value.ptr) return db_run(d, W_KEY_DROP, "tsi", a->log.owner, k->key, thread);
+    return db_run(d, W_KEY, "tsisi", a->log.owner, k->key, thread, k->value,
+                  a->facts[a->fact_count - 1].at_ms);
+}
+
 static enum err update_lists(struct db *d, const struct store_append *a, int64_t thread)
 {
     enum err e = OK;
 
     if (a->request_id.ptr)
         e = db_run(d, W_REQUEST_NEW, "ttit", a->log.owner, a->request_id, thread, a->run);
-    for (size_t i = 0; i < a->approval_count && !e; i++) {
-        const struct store_approval *p = &a->approvals[i];
-        e = db_run(d, W_APPROVAL, "tsissssiii", a->log.owner, p->id, thread, p->call, p->tool,
-                   p->status, p->body, p->requested_ms, p->expires_ms, approval_sum(a->log, p));
-    }
+    if (!e) e = write_approvals(d, a->log, thread, a->approvals, a->approval_count);
     for (size_t i = 0; i < a->tool_count && !e; i++)
         e = db_run(d, W_TOOL, "sii", a->tools[i].tool, (int64_t)a->tools[i].runs,
                    (int64_t)a->tools[i].failed);
-    for (size_t i = 0; i < a->key_count && !e; i++)
-        e = db_run(d, W_KEY, "tsisi", a->log.owner, a->keys[i].key, thread, a->keys[i].value,
-                   a->facts[a->fact_count - 1].at_ms);
+    for (size_t i = 0; i < a->key_count && !e; i++) e = write_key(d, a, &a->keys[i], thread);
     for (size_t i = 0; i < a->event_count && !e; i++)
         e = db_run(d, W_EVENT, "itsss", a->now_ms, a->log.owner, a->events[i].kind, a->events[i].id,
                    a->events[i].body);
@@ -411,9 +419,10 @@ static enum err look_ahead(struct db *d, struct store_append *a)
 /* `wrote`: set before the first change, so that a failure without it leaves nothing to undo. */
 static enum err append(struct db *d, struct store_append *a, bool *wrote)
 {
-    struct place at;
-    enum err     e = a->request_id.ptr ? check_request(d, a) : OK;
+    struct log_row at;
+    enum err       e = a->request_id.ptr ? check_request(d, a) : OK;
 
+    if (!e) e = check_keys(d, a);
     if (e) return e;
     e = find_thread(d, a->log, &at);
     if (e && e != ERR_NOT_FOUND) return e;
@@ -431,148 +440,33 @@ static enum err append(struct db *d, struct store_append *a, bool *wrote)
 
 /* --- edit --------------------------------------------------------------------- */
 
-static enum err retitle(struct db *d, const struct store_edit *x, int64_t id, bool *wrote)
+enum err write_title(struct db *d, const struct store_edit *x, int64_t id, bool *wrote)
 {
-    enum err e = db_run(d, W_TITLE_OUT, "i", id);
+    enum err e = title_out(d, id);
 
     if (!e) e = db_run(d, W_THREAD_TITLE, "itt", id, x->title, x->title_was);
     bool changed = !e && sqlite3_changes(d->sql) > 0;
-    if (!e) e = db_run(d, W_TITLE_IN, "i", id);
+    if (!e) e = title_in(d, id);
     *wrote = e || changed;
     return !e && !changed ? ERR_CONFLICT : e;
 }
 
-/* The digests of the facts that the chain holds, behind each other in d->scratch. */
-static enum err gather_digests(struct db *d, struct log_name log, int64_t thread)
-{
-    sqlite3_stmt *st;
-    uint8_t       digest[CHAIN_LEN];
-    enum err      e = db_ask(d, W_FACTS, &st, "i", thread);
-
-    buf_clear(&d->scratch);
-    while (!e && !(e = db_next(d, st))) {
-        struct store_fact f = { (uint64_t)sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1),
-                                db_text(st, 2), db_text(st, 3) };
-        if (!db_mark(st, 4).link.ptr) continue;
-        chain_digest(log, &f, digest);
-        buf_add(&d->scratch, digest, CHAIN_LEN);
-    }
-    return e == ERR_NOT_FOUND ? d->scratch.err : e;
-}
-
-static enum err leave_stub(struct db *d, const struct store_edit *x, struct place *at)
-{
-    struct store_fact last = { at->seq + 1, x->at_ms, STR("removed"), x->stub };
-    uint8_t           digest[CHAIN_LEN];
-    char              name[CHAIN_NAME + 1];
-    enum err          e = gather_digests(d, x->log, at->id);
-
-    if (e) return e;
-    chain_digest(x->log, &last, digest);
-    chain_link(at->head, digest);
-    chain_name(x->log, at->created_ms, name);
-    buf_add(&d->scratch, digest, CHAIN_LEN);
-    if (d->scratch.err) return d->scratch.err;
-    return db_run(d, W_STUB, "tttiiitbbt", str_c(name), x->log.owner, x->log.thread, at->created_ms,
-                  x->at_ms, (int64_t)last.seq, last.kind, buf_view(&d->scratch),
-                  str_n((char *)at->head, CHAIN_LEN), x->stub);
-}
-
 static enum err edit(struct db *d, const struct store_edit *x, bool *wrote)
 {
-    struct place     at;
+    struct log_row   at;
     enum err         e = find_thread(d, x->log, &at);
-    static const int drops[] = { W_TITLE_OUT, W_DROP_FACTS, W_DROP_REQUESTS, W_DROP_APPROVALS,
-                                 W_DROP_KEYS, W_DROP_STOCK, W_DROP_NOTED,    W_DROP_THREAD };
+    static const int drops[] = { W_DROP_FACTS, W_DROP_REQUESTS, W_DROP_APPROVALS, W_DROP_KEYS,
+                                 W_DROP_STOCK, W_DROP_NOTED,    W_DROP_TRIMMED,   W_DROP_THREAD };
 
     if (e) return e;
+    if (x->trim) return write_trim(d, x, &at, wrote);
     *wrote = true;
-    if (!x->remove) return x->title.ptr ? retitle(d, x, at.id, wrote) : OK;
-    if (x->stub.ptr) e = leave_stub(d, x, &at);
+    if (!x->remove) return x->title.ptr ? write_title(d, x, at.id, wrote) : OK;
+    if (x->stub.ptr) e = write_stub(d, x, &at);
+    if (!e) e = title_out(d, at.id);
     for (size_t i = 0; i < sizeof drops / sizeof *drops && !e; i++)
         e = db_run(d, drops[i], "i", at.id);
     return e;
-}
-
-/* --- checkpoints ---------------------------------------------------------------- */
-
-static enum err note_heads(struct db *d, const struct store_checkpoint *c)
-{
-    enum err e = OK;
-
-    for (size_t i = 0; i < c->head_count && !e; i++) {
-        const struct store_row *h = &c->heads[i];
-        e = h->stub ? db_run(d, W_STUB_NOTED, "ii", h->num, (int64_t)h->seq)
-                    : db_run(d, W_NOTED, "iii", h->num, (int64_t)h->seq, h->created_ms);
-    }
-    return e;
-}
-
-static enum err checkpoint(struct db *d, const struct store_checkpoint *c, bool *wrote)
-{
-    sqlite3_stmt *st;
-    int64_t       last = 0;
-    enum err      e;
-
-    if (!c->line.ptr) {
-        *wrote = true;
-        return db_run(d, W_TOLD, "i", (int64_t)c->number);
-    }
-    e = db_ask(d, W_LAST, &st, "");
-    if (!e) e = db_next(d, st);
-    if (e) return e;
-    last = sqlite3_column_int64(st, 0);
-    db_end(st);
-    if ((uint64_t)last + 1 != c->number) return ERR_CONFLICT;
-    *wrote = true;
-    e = db_run(d, W_CHECKPOINT, "iit", (int64_t)c->number, c->at_ms, c->line);
-    return e ? e : note_heads(d, c);
-}
-
-/* --- erasing --------------------------------------------------------------------- */
-
-/* All but the stubs. */
-static enum err forget(struct db *d, const struct store_erase *x)
-{
-    enum err e = db_run(d, W_EVENTS_ERASE, "ttt", x->owner, x->by, x->decided_by);
-
-    for (size_t i = 0; i < x->sum_count && !e; i++) e = db_run(d, W_USED_ERASE, "t", x->sums[i]);
-    for (size_t i = 0; i < x->row_count && !e; i++) {
-        const struct store_match *m = &x->rows[i];
-        e = db_run(d, W_ROWS_ERASE, "sst", m->begins, m->ends, m->holds);
-    }
-    if (e || !x->kind.len) return e;
-    e = db_run(d, W_STOCK_ERASE, "tts", x->owner, x->kind, x->own);
-    if (!e) e = db_run(d, W_STOCK_RENAME, "ttss", x->owner, x->kind, x->as, x->body);
-    if (!e) e = db_run(d, W_STOCK_OTHERS, "tts", x->kind, x->by, x->by_as);
-    return e ? e : db_run(d, W_STOCK_NAMING, "ttt", x->owner, x->kind, x->by);
-}
-
-static enum err erase(struct db *d, const struct store_erase *x, bool *wrote)
-{
-    struct store_fact last = { x->seq + 1, x->at_ms, STR("erased"), x->body };
-    struct log_name   log = { x->owner, x->thread };
-    uint8_t           digest[CHAIN_LEN], head[CHAIN_LEN] = { 0 };
-    struct str        old;
-    sqlite3_stmt     *st;
-    enum err          e;
-
-    *wrote = true;
-    if (!x->num) return forget(d, x);
-    e = db_ask(d, W_STUB_AT, &st, "ii", x->num, (int64_t)x->seq);
-    if (!e) e = db_next(d, st);
-    if (e) return e == ERR_NOT_FOUND ? ERR_CONFLICT : e;
-    buf_clear(&d->scratch);
-    buf_str(&d->scratch, db_blob(st, 0));
-    if ((old = db_blob(st, 1)).len == CHAIN_LEN) memcpy(head, old.ptr, CHAIN_LEN);
-    db_end(st);
-    chain_digest(log, &last, digest);
-    chain_link(head, digest);
-    buf_add(&d->scratch, digest, CHAIN_LEN);
-    if (d->scratch.err) return d->scratch.err;
-    return db_run(d, W_STUB_ERASE, "ittiitbbt", x->num, x->owner, x->thread, x->at_ms,
-                  (int64_t)last.seq, last.kind, buf_view(&d->scratch),
-                  str_n((char *)head, CHAIN_LEN), x->body);
 }
 
 /* --- the batch ------------------------------------------------------------------ */
@@ -603,9 +497,9 @@ static enum err attempt(struct db *d, struct store_job *job, bool *wrote)
     case JOB_APPEND: return job->result = append(d, JOB_OF(job, struct store_append), wrote);
     case JOB_EDIT: return job->result = edit(d, JOB_OF(job, struct store_edit), wrote);
     case JOB_SESSION: return job->result = session(d, JOB_OF(job, struct store_session), wrote);
-    case JOB_ERASE: return job->result = erase(d, JOB_OF(job, struct store_erase), wrote);
+    case JOB_ERASE: return job->result = write_erase(d, JOB_OF(job, struct store_erase), wrote);
     case JOB_CHECKPOINT:
-        return job->result = checkpoint(d, JOB_OF(job, struct store_checkpoint), wrote);
+        return job->result = write_checkpoint(d, JOB_OF(job, struct store_checkpoint), wrote);
     default: must(!"job kind");
     }
     return ERR_UNSUPPORTED;
@@ -694,13 +588,17 @@ void db_commit(struct db *d, struct list *batch)
     int64_t  epoch = d->new_epoch ? new_epoch() : 0;
     enum err e = db_run(d, W_BEGIN, "");
 
+    d->newest = 0;
+    d->titling = d->titled;
     if (!e && do_all(d, batch, do_one) != OK) e = do_again(d, batch);
+    if (!e) e = index_titles(d);
     if (!e && d->new_epoch) e = db_run(d, W_EPOCH, "ii", d->epoch, epoch);
     fault_hit("store.before_commit");
     committing = !e;
     if (!e) e = db_run(d, W_COMMIT, "");
     fault_hit("store.after_commit");
     if (!e) {
+        d->titled = d->titling;
         if (d->new_epoch) d->base = d->epoch, d->epoch = epoch;
         d->new_epoch = false;
         return;

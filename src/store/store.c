@@ -48,10 +48,17 @@ enum err store_nodes_of(struct str url, struct arena *a, struct store_row **rows
 
 /* --- requests --------------------------------------------------------------------- */
 
+static void ask_since(struct store *s, struct store_job *job, enum job_kind kind, uint64_t since_ns)
+{
+    uint64_t now = clock_mono_ns();
+    *job =
+        (struct store_job){ .kind = kind, .queued_ns = now, .since_ns = since_ns ? since_ns : now };
+    s->ops->ask(s, job);
+}
+
 static void ask(struct store *s, struct store_job *job, enum job_kind kind)
 {
-    *job = (struct store_job){ .kind = kind, .queued_ns = clock_mono_ns() };
-    s->ops->ask(s, job);
+    ask_since(s, job, kind, 0);
 }
 
 void store_append(struct store *s, struct store_append *a)
@@ -62,12 +69,12 @@ void store_append(struct store *s, struct store_append *a)
     a->taken_at = 0;
     a->taken = (struct store_stock){ 0 };
     arena_init(&a->arena, 0);
-    ask(s, &a->job, JOB_APPEND);
+    ask_since(s, &a->job, JOB_APPEND, a->since_ns);
 }
 
 void store_edit(struct store *s, struct store_edit *x)
 {
-    ask(s, &x->job, JOB_EDIT);
+    ask_since(s, &x->job, JOB_EDIT, x->since_ns);
 }
 
 void store_read(struct store *s, struct store_read *r)
@@ -89,7 +96,7 @@ void store_list(struct store *s, struct store_list *l)
     l->searched = false;
     l->last_seq = l->last_log = l->last_num = 0;
     l->next = STR_NONE;
-    ask(s, &l->job, JOB_LIST);
+    ask_since(s, &l->job, JOB_LIST, l->since_ns);
 }
 
 void store_claim(struct store *s, struct store_claim *c)
@@ -97,7 +104,7 @@ void store_claim(struct store *s, struct store_claim *c)
     c->hold = (struct store_hold){ 0 };
     c->node = c->url = STR_NONE;
     c->alive = false;
-    ask(s, &c->job, JOB_CLAIM);
+    ask_since(s, &c->job, JOB_CLAIM, c->since_ns);
 }
 
 void store_release_all(struct store *s, struct store_release_all *r)

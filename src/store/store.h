@@ -23,16 +23,17 @@
  * SQLite there is one node, always alive, and nobody to lose a claim to.
  *
  * Errors: ERR_CONFLICT (the log is not at `expected`), ERR_EXISTS (the request id
- * is taken; `found_*` say by what; told rather than a conflict when both hold), ERR_TAKEN (one of
+ * is taken, or a key that wants to be alone; `found_*` say by what; told rather than a conflict when
+ * both hold), ERR_TAKEN (one of
  * its takings cannot be had; `taken` says which and what is there), ERR_FENCED (another
  * node holds the log, or this one's lease is over), ERR_BUSY (the file is locked by another
  * program; the database did not answer in time), ERR_FULL (disk full), ERR_GONE (the store's files
  * were removed or replaced while it was open), ERR_IO, ERR_NOMEM, ERR_CLOSED (the store was closed
  * before its turn came).
- * After any error nothing of that append is there; but for ERR_UNSURE: nothing of it is seen, and
- * yet it may turn out to be there (a sync failed and the disk does not answer since; the connection
- * broke in the middle of a commit and the database cannot be asked). The same request id settles it
- * then. The store heals by itself: the next append simply tries again, and while none comes the
+ * After any error nothing of that append or edit is there; but for ERR_UNSURE: nothing of it is
+ * seen, and yet it may turn out to be there (a sync failed and the disk does not answer since; the
+ * connection broke in the middle of a commit and the database cannot be asked). The same request id
+ * settles it then; for an edit another claim does, behind which it cannot happen any more. The store heals by itself: the next append simply tries again, and while none comes the
  * store itself looks once a second whether it can write again.
  *
  * Memory: requests are the caller's structs and must live until the answer.
@@ -57,8 +58,8 @@ struct store_job {
     enum err    result;
     /* sent, and the answer was lost: it may have happened. See pg_unit.c */
     unsigned    doubt : 2, tries : 4;
-    uint64_t    queued_ns;
-    uint64_t    hash; /* of the log's name */
+    uint64_t    queued_ns, since_ns; /* since_ns: its time counts from then */
+    uint64_t    hash;                /* of the log's name */
 };
 
 struct store_fact {
@@ -86,7 +87,9 @@ struct store_approval { /* one row of the approvals list, keyed by (owner, id) *
 /* A name under which (owner) finds a log again without knowing its id: several logs may have it,
  * and a log has it once; what was given last counts. It goes with its log. */
 struct store_key {
-    struct str key, value; /* the value is the caller's */
+    struct str key, value; /* the value is the caller's; STR_NONE: the log has it no longer */
+    /* Nothing of the append happens while another log of the owner has it: ERR_EXISTS. */
+    bool       alone;
 };
 
 /* Is the log shown in its owner's list? */
@@ -142,6 +145,9 @@ struct store_event {
 
 struct store_append {
     struct log_name          log;
+    /* Here and below: whoever asks has waited since then (mono), and the time that a database is
+     * waited for counts from there; 0: from now. */
+    uint64_t                 since_ns;
     /* seq of the last fact; 0: the log is new and is created by this */
     uint64_t                 expected;
     const struct store_fact *facts;
@@ -165,7 +171,7 @@ struct store_append {
         unsigned   runs, failed;
     } * tools;
     size_t                  tool_count;
-    const struct store_key *keys; /* inserted or replaced */
+    const struct store_key *keys; /* inserted, replaced or removed */
     size_t                  key_count;
     enum store_listed       listed;
     struct store_origin     origin; /* of a new log; nothing: somebody's conversation */
@@ -187,7 +193,8 @@ struct store_append {
     /* out, with ERR_TAKEN: which of them, and the row as it stands (key STR_NONE: there is none) */
     size_t             taken_at;
     struct store_stock taken;
-    /* out, with ERR_EXISTS: who has the request id */
+    /* out, with ERR_EXISTS: who has the request id; run STR_NONE: who has the key, of several the
+     * newest */
     struct str         found_thread, found_run;
 
     struct store_job job; /* private from here on */
@@ -220,6 +227,9 @@ struct store_read {
 void store_read(struct store *s, struct store_read *r);
 
 /* --- lists ----------------------------------------------------------------- */
+
+/* How many kinds of words can go by themselves (store_trim). */
+#define STORE_TRIM_KINDS 4
 
 enum store_list_kind {
     /* of `owner`, newest change first (`everybody`'s: newest made first); `before` pages. Not those
@@ -262,12 +272,20 @@ enum store_list_kind {
     /* Logs of everybody in state "idle" that nobody changed since `due_ms`, or, when somebody was
      * asked in them, since `day` (ms, too): 0 is never. Looks at every log, likewise. */
     STORE_OLD,
+    /* Logs of everybody in state "idle" that nobody changed since dues[i], and which have not lost
+     * what bit i stands for since (store_trim): in the order of their `num`, from behind `after`.
+     * Looks at every log, likewise. */
+    STORE_UNTRIMMED,
     STORE_LOGS, /* all of `owner`, also those that are not listed or no conversations; unordered */
     /* Stubs that are `owner`'s or have `search` in their body: owner, thread, log, seq, num,
      * created_ms, and the body as `line`. Looks at every stub. */
     STORE_STUBS,
     STORE_LAST,   /* the checkpoint with the largest number, if any */
     STORE_UNTOLD, /* checkpoints that are not told yet, in their order */
+    /* rows beside the browser sessions (store_session) whose keys begin with `id` and that end after
+     * `due_ms`, those that end first first: the key as `owner`, the body as `value`, the end as
+     * updated_ms */
+    STORE_SESSIONS,
 };
 
 struct store_row { /* which members are filled depends on the list */
@@ -289,7 +307,8 @@ struct store_row { /* which members are filled depends on the list */
     struct str            node, url, version;
     int64_t               lease_ms;
     uint64_t              held, running;
-    /* a head: of which log (chain_name), at which seq; `num` is for the checkpoint that notes it */
+    /* a head: of which log (chain_name), at which seq; `num` is for the checkpoint that notes it, and
+     * also a log's own number */
     char                  log[32 + 1];
     uint64_t              seq;
     struct str            head;
@@ -303,6 +322,7 @@ struct store_row { /* which members are filled depends on the list */
 
 struct store_list {
     enum store_list_kind kind;
+    uint64_t             since_ns;
     struct str           owner, thread, status, id;
     /* said, never meant by leaving `owner` out: a name that could not be copied is nobody's
      * (ERR_DENIED) */
@@ -312,6 +332,7 @@ struct store_list {
     /* ... or one of its messages or answers does: the newest that does is told */
     bool                 said;
     int64_t              due_ms, day;
+    int64_t              dues[STORE_TRIM_KINDS], after; /* STORE_UNTRIMMED; 0: never */
     /* opaque, from `next`; STR_NONE: from the start; ERR_SYNTAX: not one of ours */
     struct str           before;
     unsigned             limit; /* 0: no limit (internal use) */
@@ -330,20 +351,38 @@ struct store_list {
 };
 void store_list(struct store *s, struct store_list *l);
 
-/* Changes to a log's entry in the list that are no facts. */
+/* Words that go while their log stays. Each of `facts` has another body from now on; what was
+ * appended there stays known by its digest, so that the chain still holds (links.h). One more fact,
+ * `note`, says so, and must name what stands there now: nobody else can tell that it is what should
+ * (audit/verify.h). The log does not count as changed by it: its time stays. */
+struct store_trim {
+    uint64_t                     expected; /* as in an append; else ERR_CONFLICT */
+    const struct store_fact     *facts;    /* by their seq, with the new bodies */
+    size_t                       count; /* 0: nothing is there to go, and `note` is not appended */
+    struct store_fact            note;
+    struct str                   title; /* STR_NONE: unchanged */
+    const struct store_approval *approvals;
+    size_t                       approval_count;
+    /* Which kinds are gone now, bits of the caller's; until the log changes STORE_UNTRIMMED knows.
+     * 0: there is more to do. */
+    int64_t                      kinds;
+};
+/* Changes to a log that are no append: of its entry in the list, its end, or of words in it. */
 struct store_edit {
-    struct log_name   log;
+    struct log_name          log;
+    uint64_t                 since_ns;
     /* as in an append; an edit claims nothing */
-    struct store_hold hold;
-    struct str        title; /* STR_NONE: unchanged */
+    struct store_hold        hold;
+    struct str               title; /* STR_NONE: unchanged */
     /* the new title only in this one's place, else ERR_CONFLICT; STR_NONE: in any case */
-    struct str        title_was;
+    struct str               title_was;
     /* The log, its rows and its request ids are gone for good. What stays is a stub: the digests of
      * its facts (links.h) and behind them one more fact, "removed", with this body and time. Body
      * STR_NONE: nothing stays. */
-    bool              remove;
-    struct str        stub;
-    int64_t           at_ms;
+    bool                     remove;
+    struct str               stub;
+    int64_t                  at_ms;
+    const struct store_trim *trim;                    /* NULL: nothing of the kind */
     void (*done)(struct store_edit *e, enum err err); /* ERR_NOT_FOUND */
     struct store_job job;                             /* private */
 };
@@ -356,9 +395,11 @@ void store_edit(struct store *s, struct store_edit *e);
 #define STORE_LEASE_MARGIN_MS 500
 
 /* OK: this node holds the log by `hold`, whoever held it before. A log that is not there yet is
- * free: its first append makes and claims it. ERR_BUSY: `node` holds it. */
+ * free: its first append makes and claims it. ERR_BUSY: `node` holds it; or, without a name there,
+ * the database did not answer. */
 struct store_claim {
     struct log_name log;
+    uint64_t        since_ns;
     void (*done)(struct store_claim *c, enum err e);
     struct store_hold hold;      /* out */
     struct str        node, url; /* out, with ERR_BUSY: who, and how they are reached ("": not) */
@@ -393,7 +434,8 @@ bool       store_shared(const struct store *s);
 
 /* Rows by a key (the hash of what the browser has; never the thing itself). What ended before the
  * last put is forgotten. Other things that are no logs are kept here, too, under keys with a "/" in
- * them: "tool/NAME" (run/seen.c), "mcp/SERVER/WHO" (run/storevault.h). KEEP is a put that makes no
+ * them: "tool/NAME" (run/seen.c), "mcp/SERVER/WHO" (run/storevault.h), "person/roles/WHO"
+ * (run/people.h), "mcp-session/WHO/ID" (door/mcp/mcps_session.c). KEEP is a put that makes no
  * row: one that somebody ended meanwhile stays ended. */
 struct store_session {
     enum store_session_op { SESSION_PUT, SESSION_GET, SESSION_END, SESSION_KEEP } op;
@@ -526,7 +568,8 @@ MUST_CHECK enum err store_nodes_of(struct str url, struct arena *a, struct store
 /* Copies every log and list of one store into another that is empty, whichever kinds they are.
  * Nobody may work with either meanwhile (ERR_BUSY), and nobody can with the target before all of it
  * is there and was read again and compared. Cut off at any point, the same call goes on where it
- * was; what was begun from another source, or from this one before it changed, is ERR_CONFLICT
+ * was, also when all was done: a target that holds what the source does is compared and left as it
+ * is, any other that is not empty is ERR_EXISTS. What was begun from another source, or from this one before it changed, is ERR_CONFLICT
  * unless `anew`. The source stays as it is. Waits; not for the loop thread of a server. */
 #define STORE_LISTS 11
 struct store_move {
@@ -545,6 +588,7 @@ struct store_moved {     /* in `a` */
     } lists[STORE_LISTS];
     uint64_t damaged; /* facts and approvals that are not what was stored */
     bool     resumed;
+    bool     before;     /* an earlier call had done it all, and nothing was written now */
     char     digest[33]; /* of both */
 };
 MUST_CHECK enum err store_move(const struct store_move *m, struct arena *a, struct store_moved *out,

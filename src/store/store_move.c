@@ -22,8 +22,8 @@ const struct move_table move_tables[MOVE_LISTS] = {
       "id, owner, name, title, state, seq, created_ms, updated_ms, CAST(hidden AS int), source, "
       "grp, links",
       "%sthread x", "id", "", "count(*) FROM %sthread" },
-    { "facts", "iiiwbinbbi", 2, 7, "fact", "thread, seq, at_ms, kind, body, sum, link",
-      "x.thread, x.seq, x.at_ms, x.kind, x.body, x.sum, x.link, t.owner, t.name, t.seq",
+    { "facts", "iiiwbinnbbi", 2, 8, "fact", "thread, seq, at_ms, kind, body, sum, link, digest",
+      "x.thread, x.seq, x.at_ms, x.kind, x.body, x.sum, x.link, x.digest, t.owner, t.name, t.seq",
       "%sfact x JOIN %sthread t ON t.id = x.thread", "x.thread, x.seq", "",
       "CAST(coalesce(sum(seq), 0) AS bigint) FROM %sthread" },
     { "request ids", "bbin", 2, 4, "request", "owner, id, thread, run",
@@ -67,16 +67,6 @@ const struct move_table move_tables[MOVE_LISTS] = {
       "count(*) FROM %scheckpoint" },
 };
 
-enum {
-    FACT_SUM = 5,
-    FACT_LINK,
-    FACT_OWNER,
-    FACT_NAME,
-    FACT_LAST,
-    APPROVAL_SUM = 10,
-    APPROVAL_NAME
-};
-
 /* --- statements ------------------------------------------------------------------------ */
 
 static bool is_database(const char *prefix)
@@ -100,6 +90,11 @@ static struct str prefixed(const char *text, const char *prefix, struct arena *a
     return arena_printf(a, STR_FMT STR_FMT, STR_ARG(out), STR_ARG(rest));
 }
 
+static const char *select_of(const struct move_table *t, const char *prefix)
+{
+    return is_database(prefix) && t->pg.select ? t->pg.select : t->select;
+}
+
 struct str move_select(const struct move_table *t, const char *prefix, bool after, struct arena *a)
 {
     static const char *const values[] = { "$1", "$1, $2", "$1, $2, $3" };
@@ -107,8 +102,8 @@ struct str move_select(const struct move_table *t, const char *prefix, bool afte
 
     if (after) where = arena_printf(a, " WHERE (%s) > (%s)", t->key_columns, values[t->key - 1]);
     return arena_printf(a, "SELECT %s FROM " STR_FMT STR_FMT "%s ORDER BY %s LIMIT %d",
-                        is_database(prefix) && t->pg.select ? t->pg.select : t->select,
-                        STR_ARG(from), STR_ARG(where), t->group, t->key_columns, MOVE_ROWS);
+                        select_of(t, prefix), STR_ARG(from), STR_ARG(where), t->group,
+                        t->key_columns, MOVE_ROWS);
 }
 
 struct str move_select_last(const struct move_table *t, const char *prefix, struct arena *a)
@@ -119,8 +114,8 @@ struct str move_select_last(const struct move_table *t, const char *prefix, stru
     while (str_split(&rest, ',', &column))
         order = arena_printf(a, STR_FMT "%s" STR_FMT " DESC", STR_ARG(order), order.len ? "," : "",
                              STR_ARG(column));
-    return arena_printf(a, "SELECT %s FROM " STR_FMT " ORDER BY " STR_FMT " LIMIT 1",
-                        t->key_columns, STR_ARG(from), STR_ARG(order));
+    return arena_printf(a, "SELECT %s FROM " STR_FMT "%s ORDER BY " STR_FMT " LIMIT 1",
+                        select_of(t, prefix), STR_ARG(from), t->group, STR_ARG(order));
 }
 
 struct str move_select_count(const struct move_table *t, const char *prefix, struct arena *a)
@@ -199,13 +194,13 @@ static struct move_batch *turn(struct move *m)
 static bool fact_is_sound(const struct move_row *before, const struct move_row *r)
 {
     const struct move_value *v = r->v;
-    struct log_name          log = { v[FACT_OWNER].s, v[FACT_NAME].s };
+    struct log_name          log = { v[MOVE_FACT_OWNER].s, v[MOVE_FACT_NAME].s };
     struct store_fact        f = { (uint64_t)v[1].n, v[2].n, v[3].s, v[4].s };
     struct chain_check       chain = { 0 };
-    struct chain_mark        m = { v[FACT_LINK].s, true, v[FACT_SUM].n };
+    struct chain_mark m = { v[MOVE_FACT_LINK].s, true, v[MOVE_FACT_SUM].n, v[MOVE_FACT_WAS].s };
 
     if (before && before->v[0].n == v[0].n &&
-        !chain_from(&chain, (struct chain_mark){ .link = before->v[FACT_LINK].s }))
+        !chain_from(&chain, (struct chain_mark){ .link = before->v[MOVE_FACT_LINK].s }))
         return false;
     return chain_follows(&chain, log, &f, m);
 }
@@ -221,7 +216,8 @@ static bool approval_is_sound(const struct move_row *r)
                                    .requested_ms = v[8].n,
                                    .expires_ms = v[9].n };
 
-    return v[APPROVAL_SUM].n == approval_sum((struct log_name){ v[1].s, v[APPROVAL_NAME].s }, &p);
+    return v[MOVE_APPROVAL_SUM].n ==
+           approval_sum((struct log_name){ v[1].s, v[MOVE_APPROVAL_NAME].s }, &p);
 }
 
 /* A log's facts are 1, 2 ... without holes, up to what the log says. `next`: NULL at the end. */
@@ -231,7 +227,7 @@ static bool in_order(const struct move_row *before, const struct move_row *r,
     bool same = before && before->v[0].n == r->v[0].n;
 
     if (r->v[1].n != (same ? before->v[1].n + 1 : 1)) return false;
-    return (next && next->v[0].n == r->v[0].n) || r->v[1].n == r->v[FACT_LAST].n;
+    return (next && next->v[0].n == r->v[0].n) || r->v[1].n == r->v[MOVE_FACT_LAST].n;
 }
 
 /* How many of a batch are not. The last row's follower is not known yet: what is missing behind it
@@ -255,7 +251,7 @@ static uint64_t unsound(int list, const struct move_batch *b, const struct move_
 
 static enum err refuse_damaged(struct move *m, int list, const struct move_row *r)
 {
-    struct str name = r->v[list == MOVE_FACTS ? FACT_NAME : APPROVAL_NAME].s;
+    struct str name = r->v[list == MOVE_FACTS ? MOVE_FACT_NAME : MOVE_APPROVAL_NAME].s;
 
     return refuse(
         m,
@@ -271,7 +267,8 @@ static enum err refuse_damaged(struct move *m, int list, const struct move_row *
 
 /* --- copying ---------------------------------------------------------------------------------- */
 
-/* The target's last row, as the place to go on from. */
+/* The target's last row, as the place to go on from: all of it, because the next one may be of the
+ * same log and is checked as what comes behind it. */
 static enum err find_place(struct move *m, const struct move_table *t, const struct move_row **at)
 {
     struct move_batch *b = turn(m);
@@ -321,8 +318,8 @@ static void add_row(struct digest *d, int list, const struct move_row *r)
     sum_int(&s, list);
     for (unsigned i = 0; i < t->own; i++) {
         /* an older file has none; whether it fits is counted */
-        bool is_sum =
-            (list == MOVE_FACTS && i == FACT_SUM) || (list == MOVE_APPROVALS && i == APPROVAL_SUM);
+        bool is_sum = (list == MOVE_FACTS && i == MOVE_FACT_SUM) ||
+                      (list == MOVE_APPROVALS && i == MOVE_APPROVAL_SUM);
         if (move_is_number(t, i)) sum_int(&s, is_sum ? 0 : r->v[i].n);
         else sum_int(&s, r->v[i].s.ptr != NULL), sum_text(&s, r->v[i].s);
     }
@@ -407,6 +404,7 @@ static enum err look(struct move *m, struct str *state)
     enum err e = OK;
 
     *state = STR("");
+    m->all = 0;
     for (int i = 0; i < MOVE_LISTS && !e; i++) {
         e = passed_on(m, m->from, m->from->ops->count(m->from, &move_tables[i], &m->counts[i]));
         m->all += m->counts[i];
@@ -450,12 +448,48 @@ static enum err run(struct move *m)
     return e ? e : passed_on(m, m->to, m->to->ops->finish(m->to));
 }
 
+/* --- done already? --------------------------------------------------------------------------- */
+
 static enum err open_side(struct str url, bool target, struct arena *a, struct move_side **out,
                           struct str *why)
 {
     *why = STR("there is not enough memory");
     return pg_is_url(url) ? pg_move_open(url, target, a, out, why)
                           : sqlite_move_open(url, target, a, out, why);
+}
+
+/* Fewer or more rows are found without reading them all. */
+static bool has_as_many(struct move *m)
+{
+    struct str state;
+    enum err   e = look(m, &state);
+
+    for (int i = 0; i < MOVE_LISTS && !e; i++) {
+        uint64_t n = 0;
+        e = m->to->ops->count(m->to, &move_tables[i], &n);
+        if (!e && n != m->counts[i]) return false;
+    }
+    return !e;
+}
+
+/* A move that was killed behind its last commit could not say that it was done. What is in the way
+ * is only read, and is a move's work when all of it is what the source holds: else `e` and its
+ * words stay. */
+static enum err look_whether_done(struct move *m, enum err e)
+{
+    struct str said = *m->why, to = m->asked->to;
+
+    if (m->to) m->to->ops->close(m->to); /* its locks */
+    m->to = NULL;
+    if ((pg_is_url(to) || sqlite_move_is_current(to)) &&
+        open_side(to, false, m->arena, &m->to, m->why) == OK && has_as_many(m) &&
+        compare(m) == OK) {
+        m->out->to = m->to->shown;
+        m->out->before = true;
+        return OK;
+    }
+    *m->why = said;
+    return e;
 }
 
 static bool make_batches(struct move *m)
@@ -486,14 +520,17 @@ enum err store_move(const struct store_move *asked, struct arena *a, struct stor
 
     sum_init();
     *out = (struct store_moved){ 0 };
-    e = open_side(asked->from, false, a, &m.from, why);
-    if (!e) e = open_side(asked->to, true, a, &m.to, why);
-    if (!e && !make_batches(&m)) e = refuse(&m, STR_NONE, ERR_NOMEM);
+    e = make_batches(&m) ? OK : refuse(&m, STR_NONE, ERR_NOMEM);
+    if (!e) e = open_side(asked->from, false, a, &m.from, why);
     if (!e) {
         out->from = m.from->shown;
+        e = open_side(asked->to, true, a, &m.to, why);
+    }
+    if (!e) {
         out->to = m.to->shown;
         e = run(&m);
     }
+    if (e == ERR_EXISTS) e = look_whether_done(&m, e);
     end(&m);
     return e;
 }

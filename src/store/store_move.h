@@ -40,6 +40,17 @@ struct move_table {
         const char *also; /* written with it, from x(c0, c1, ...) */
     } pg;
 };
+/* Columns that are looked at: of facts, of approvals. */
+enum {
+    MOVE_FACT_SUM = 5,
+    MOVE_FACT_LINK,
+    MOVE_FACT_WAS,
+    MOVE_FACT_OWNER,
+    MOVE_FACT_NAME,
+    MOVE_FACT_LAST,
+    MOVE_APPROVAL_SUM = 10,
+    MOVE_APPROVAL_NAME
+};
 extern const struct move_table move_tables[MOVE_LISTS];
 
 static inline bool move_is_number(const struct move_table *t, unsigned column)
@@ -73,7 +84,7 @@ struct move_ops {
     /* `b` was emptied. ERR_NOMEM, ERR_IO ...: `why` in the side. */
     enum err (*read)(struct move_side *s, const struct move_table *t, const struct move_row *after,
                      struct move_batch *b);
-    /* The key of the last row, as a batch of one or none. */
+    /* The last row, as a batch of one or none. */
     enum err (*last)(struct move_side *s, const struct move_table *t, struct move_batch *b);
     enum err (*count)(struct move_side *s, const struct move_table *t, uint64_t *out);
     enum err (*write)(struct move_side *s, const struct move_table *t, const struct move_batch *b);
@@ -98,6 +109,9 @@ MUST_CHECK enum err sqlite_move_open(struct str url, bool target, struct arena *
                                      struct move_side **out, struct str *why);
 MUST_CHECK enum err pg_move_open(struct str url, bool target, struct arena *a,
                                  struct move_side **out, struct str *why);
+/* Is the file at `url` one of this schema? Only then may a move open what is in its way: opening
+ * an older one would upgrade it. */
+bool                sqlite_move_is_current(struct str url);
 enum err            move_fail(struct move_side *s, struct str sentence, enum err e);
 
 #endif

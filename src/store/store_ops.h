@@ -45,7 +45,7 @@ struct store {
 };
 
 struct store_ops {
-    /* Takes a request whose job was made ready (kind, queued_ns). */
+    /* Takes a request whose job was made ready (kind, queued_ns, since_ns). */
     void (*ask)(struct store *s, struct store_job *job);
     void (*release)(struct store *s, struct log_name log, struct store_hold hold);
     bool (*lease_ok)(const struct store *s, struct store_hold hold);

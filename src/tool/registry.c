@@ -24,6 +24,7 @@ void registry_init(struct registry *r)
     map_init(&r->by_name);
     map_init(&r->by_wire);
     list_init(&r->sources);
+    list_init(&r->lookers);
     list_init(&r->watchers);
 }
 
@@ -300,6 +301,22 @@ void registry_expect(struct registry *r, struct registry_source *s, struct str p
 void registry_settle(struct registry *r, struct registry_source *s)
 {
     list_remove(&s->node);
+}
+
+void registry_can_look(struct registry *r, struct registry_source *s, struct str prefix,
+                       void (*look)(struct registry_source *s))
+{
+    s->prefix = prefix;
+    s->look = look;
+    list_add(&r->lookers, &s->look_node);
+}
+
+void registry_look(struct registry *r, struct str tool_name)
+{
+    LIST_EACH (n, &r->lookers) {
+        struct registry_source *s = LIST_ITEM(n, struct registry_source, look_node);
+        if (str_starts(tool_name, s->prefix)) s->look(s);
+    }
 }
 
 bool registry_expects(const struct registry *r, struct str tool_name)

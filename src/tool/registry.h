@@ -15,6 +15,9 @@ struct registry_source {
     struct list node;
     struct str  prefix;   /* of its tools' names; borrowed */
     uint64_t    until_ms; /* clock_mono_ms: nobody waits longer */
+    /* private: registry_look's */
+    struct list look_node;
+    void (*look)(struct registry_source *s);
 };
 
 /* Somebody else who wants to know when the list of tools changed. Embedded in its owner, who
@@ -38,6 +41,7 @@ struct registry {
     /* of the approvals of tools made from now on, also those MCP servers list later */
     unsigned      expires_s;
     struct list   sources; /* private: those that are expected */
+    struct list   lookers; /* private: those that can look */
     /* NULL: nobody wants to know. See registry_tell */
     void (*changed)(void *ctx);
     void       *changed_ctx;
@@ -80,6 +84,12 @@ void registry_settle(struct registry *r, struct registry_source *s);
 /* a source may still list this name */
 bool registry_expects(const struct registry *r, struct str tool_name);
 bool registry_settled(const struct registry *r); /* no source is expected any more */
+/* A source that may list more because of what happened at another node, once it looks. */
+void registry_can_look(struct registry *r, struct registry_source *s, struct str prefix,
+                       void (*look)(struct registry_source *s));
+/* Has the source of this name look now: it is expected until it has. Once for whatever misses a
+ * tool, or the waiting would not end. */
+void registry_look(struct registry *r, struct str tool_name);
 /* Sources call it after a list came or an expectation ended, at the end of a loop turn, never from
  * inside a tool's start or cancel: `changed` may do anything. */
 void registry_tell(struct registry *r);

@@ -302,6 +302,8 @@ static bool bound(struct check *c, const struct place *at, const struct jv *limi
 
 #define PLAIN_DIGITS 300 /* so many digits without an exponent are in any double's range */
 
+#define UNREADABLE "must be a number below 1.8e308, which is as far as programs count"
+
 /* Can a program read it? Nearly all read numbers as doubles, and 1e999 as infinity, which no tool
  * means by an amount. */
 static bool is_readable(struct check *c, const struct jv *v)
@@ -324,11 +326,7 @@ static bool fits_number(struct check *c, const struct rules *r, const struct jv 
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i] && !pay(c, 1 + (v->raw.len + all[i]->raw.len) / 4)) return false;
-    if (!is_readable(c, v)) {
-        struct buf *out = say(c, at);
-        if (out) buf_lit(out, " must be a number below 1.8e308, which is as far as programs count");
-        return false;
-    }
+    if (!is_readable(c, v)) { return misfit(c, at, UNREADABLE); }
     /* goes through doubles, which are slow to read */
     if (of && !pay(c, 20 + v->raw.len + of->raw.len)) return false;
     if (jv_true(above)) above = min; /* draft 4: a flag beside minimum */
@@ -751,6 +749,18 @@ static bool fits(struct check *c, const struct jv *schema, const struct jv *v,
     return ok && !c->spent;
 }
 
+static bool is_countable(struct check *c, const struct jv *v, const struct place *at)
+{
+    size_t n = 0;
+
+    if (v->type == JSON_NUMBER && !is_readable(c, v)) return misfit(c, at, UNREADABLE);
+    JV_EACH (m, v) {
+        struct place below = { at, v->type == JSON_OBJECT ? m->key : STR_NONE, n++ };
+        if (!is_countable(c, m, &below)) return false;
+    }
+    return true;
+}
+
 enum err schema_check(const struct jv *schema, const struct jv *value, struct budget *turn,
                       struct buf *why)
 {
@@ -761,7 +771,8 @@ enum err schema_check(const struct jv *schema, const struct jv *value, struct bu
     if (!schema || !value) return OK;
     buf_init(&sentence, 4 * WHY_MAX);
     arena_init(&c.scratch, SCRATCH_MAX);
-    bool ok = fits(&c, schema, value, &top);
+    /* also where the schema says nothing of it */
+    bool ok = fits(&c, schema, value, &top) && is_countable(&c, value, &top) && !c.spent;
     arena_done(&c.scratch);
     budget_close(&c.work, turn);
     if (!ok && c.spent) {

@@ -1,5 +1,6 @@
 // conversations.test.mjs -- what people do with an agent, held against both clients.
 import { check, same, settled, test as register, until } from '../live/lib.mjs';
+import { cutAfter } from '../live/cutting.mjs';
 import { bank, payments } from '../live/org.mjs';
 import { VERSIONS, agentOf, warnings, wire } from './client.mjs';
 
@@ -198,29 +199,6 @@ test('a gated client tool of the server: approved, run by the page, answered', a
 
 // --- coming back ---------------------------------------------------------------------------------
 
-// A proxy that hangs up after `n` events.
-function cutting(server, n) {
-    return async (at, init) => {
-        const r = await globalThis.fetch(at, init);
-        let left = n, text = '';
-        const reader = r.body.getReader();
-        const body = new ReadableStream({
-            async pull(c) {
-                const { done, value } = await reader.read();
-                if (done) { c.close(); return; }
-                text += Buffer.from(value).toString('latin1');
-                while (text.includes('\n\n')) {
-                    const block = text.slice(0, text.indexOf('\n\n') + 2);
-                    text = text.slice(block.length);
-                    if (left-- <= 0) { await reader.cancel(); c.error(new Error('cut')); return; }
-                    c.enqueue(Buffer.from(block, 'latin1'));
-                }
-            },
-        });
-        return new Response(body, { status: r.status, headers: r.headers });
-    };
-}
-
 test('a segment cut after every event is whole again with the same runId', async ({ agent, server }) => {
     for (const [say, answers] of [['hello', 0], ['What is the weather in Tokyo?', 0], [PAY, 1]]) {
         const a = agent();
@@ -233,7 +211,7 @@ test('a segment cut after every event is whole again with the same runId', async
             // once through the proxy, and again if that was cut
             const twice = async (input) => {
                 let cut = false;
-                b.agent.fetch = cutting(server, n);
+                b.agent.fetch = cutAfter(n);
                 await b.agent.runAgent(input).catch(() => { cut = true; });
                 b.agent.fetch = fetch;
                 if (cut) await b.agent.runAgent(input);

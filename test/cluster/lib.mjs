@@ -201,6 +201,7 @@ export class Cluster {
             dir, file: path.join(dir, `parley-${i}.json`), db: path.join(dir, 'x.db'), bin: this.bin, wrap: this.wrap, args: this.args, mayFail: this.mayFail, store: null,
             config: { ...this.config, ...config, listen: config.listen ?? '127.0.0.1:0', store: 'env:PARLEY_STORE', work: path.join(dir, `work${i}`),
                 demo: { ...this.config.demo, ledger: this.ledgerAt },
+                mcp: { link: this.url, ...this.config.mcp },         // where people come in, not this node's own address
                 ...(this.count > 1 && { cluster: { url: url ?? `http://127.0.0.1:${link.port}`, key: 'env:PARLEY_CLUSTER_KEY' } }) },
             env: { ...(this.token && { PARLEY_TOKEN: this.token }), PARLEY_CLUSTER_KEY: KEY, PARLEY_STORE: storeUrl(this.store, this.direct ? undefined : database.map((w) => w.port)), ...(order && { PARLEY_FAULT_FILE: order }), ...this.env, ...env },
         });
@@ -294,22 +295,46 @@ export async function sameEverywhere(c, thread, ends, pick = Math.random) {
     return first;
 }
 
+// A psql that stays, for whoever asks often: the rows of a statement, a list of texts each.
+class Session {
+    constructor(url) {
+        this.child = spawn(psql, ['-X', '-q', '-A', '-t', '-F', '\t', '-d', url], { env: { ...clean(), PGCONNECT_TIMEOUT: '5' }, stdio: ['pipe', 'pipe', 'ignore'] });
+        this.text = '';
+        this.child.stdin.on('error', () => {});
+        this.child.stdout.setEncoding('utf8').on('data', (d) => { this.text += d; this.wake?.(); });
+        this.child.on('close', () => { this.over = true; this.wake?.(); });
+    }
+    // undefined: the database is away.
+    async ask(sql) {
+        this.text = '';
+        this.child.stdin.write(`${sql};\n\\echo .\n`);
+        await new Promise((yes) => { this.wake = () => { if (this.over || /^\.$/m.test(this.text)) yes(); }; this.wake(); });
+        return this.over ? undefined : this.text.split('\n').slice(0, -2).map((l) => l.split('\t'));
+    }
+    end() { this.child.stdin.end(); this.child.kill(); }
+}
+
+const UNHELD = `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::int8, t.name
+    FROM (SELECT) x LEFT JOIN parley_thread t ON state = 'running' AND EXISTS (SELECT FROM parley_node WHERE until > clock_timestamp())
+    AND (holder IS NULL OR NOT EXISTS (SELECT FROM parley_node n WHERE n.id = t.holder AND n.until > clock_timestamp()))`.replace(/\s+/g, ' ');
+
 // Looks four times a second for threads that run though nobody alive holds them, while anybody is alive who could.
+// The times are the database's: however long we had to wait for a processor, or psql for one, is in none of them.
 // `over()` gives the longest time.
 export function watchHolders(c) {
     const since = new Map();
-    let worst = 0, stopped = false;
+    let worst = 0, stopped = false, session;
+    const look = async () => {
+        if (!session || session.over) session = new Session(storeUrl(c.store));
+        const rows = await session.ask(UNHELD);
+        if (!rows?.length) { since.clear(); return; }    // the database is away: nobody can hold anything
+        const now = Number(rows[0][0]), names = new Set(rows.map((r) => r[1]).filter(Boolean));
+        for (const n of since.keys()) if (!names.has(n)) since.delete(n);
+        for (const n of names) { if (!since.has(n)) since.set(n, now); worst = Math.max(worst, now - since.get(n)); }
+    };
     const loop = (async () => {
-        while (!stopped) {
-            const now = Date.now();
-            try {
-                const rows = await c.sql(`SELECT name FROM parley_thread t WHERE state = 'running' AND EXISTS (SELECT FROM parley_node WHERE until > clock_timestamp()) AND (holder IS NULL OR NOT EXISTS (SELECT FROM parley_node n WHERE n.id = t.holder AND n.until > clock_timestamp()))`);
-                const names = new Set(rows.map((r) => r[0]));
-                for (const n of since.keys()) if (!names.has(n)) since.delete(n);
-                for (const n of names) { if (!since.has(n)) since.set(n, now); worst = Math.max(worst, Date.now() - since.get(n)); }
-            } catch { since.clear(); }                   // the database is away: nobody can hold anything
-            await new Promise((yes) => setTimeout(yes, 250));
-        }
+        while (!stopped) { await look(); await new Promise((yes) => setTimeout(yes, 250)); }
+        session?.end();
     })();
     return { over: async () => { stopped = true; await loop; return worst; }, reset: () => since.clear() };
 }

@@ -3,7 +3,8 @@
  *
  * Whatever comes: a refusal has a status, a code and a sentence; a yes was made from the boolean
  * true; a result is taken only for a call that was offered; nothing is said while a question waits;
- * and the snapshot is one line of JSON, whatever list it was given.
+ * and the snapshot is one line of JSON, whatever list it was given. The same bytes as the body of
+ * stop.
  */
 #include <stdint.h>
 
@@ -45,6 +46,12 @@ static void check_snapshot(const struct agui_request *q, uint64_t seq)
     buf_done(&b);
 }
 
+static void check_why(const struct refusal *why)
+{
+    if (why->status)
+        must(why->status >= 400 && why->status < 600 && why->code[0] && why->message[0]);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct agui_plan plan;
@@ -67,7 +74,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         agui_plan(c, NULL, &q, true, &plan);
         must(plan.wish == AGUI_SHOW);
     } else must(why.status);
-    if (why.status) must(why.status >= 400 && why.status < 600 && why.code[0] && why.message[0]);
+    check_why(&why);
+    why = (struct refusal){ 0 };
+    must(agui_stop(c, str_n((const char *)data, size), &q, &why) == !why.status);
+    check_why(&why);
     command_free(c);
     return 0;
 }

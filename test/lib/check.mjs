@@ -6,6 +6,12 @@ export const WAIT_MS = Number(process.env.WAIT_MS || 20000);
 
 export const pause = (ms) => new Promise((yes) => setTimeout(yes, ms));
 
+// A clock that stands still when the machine does, and is slow when it is: what may not take longer
+// than so much is held to this one, in ms.
+let ticks = 0;
+setInterval(() => { ticks++; }, 50).unref();
+export const patience = () => ticks * 50;
+
 export function check(condition, what) { if (!condition) throw new Error(what || 'check failed'); }
 
 export function same(got, want, what = 'value') {
@@ -31,20 +37,23 @@ export async function within(promise, what, ms = WAIT_MS) {
     try { return await Promise.race([promise, late]); } finally { clearTimeout(timer); }
 }
 
-// Asks again until `ask` gives something true; for states that the outside can only look at.
+// Asks again until `ask` gives something true; for states that the outside can only look at. What
+// does not come soon is asked for less often: to ask is work for both sides.
 export async function until(ask, what, ms = WAIT_MS) {
     const end = Date.now() + ms;
-    for (;;) {
+    for (let rest = 5; ; rest = Math.min(rest * 1.3, 30)) {
         const got = await ask();
         if (got) return got;
         if (Date.now() > end) throw new Error(`${what}: not within ${ms} ms`);
-        await pause(5);
+        await pause(rest);
     }
 }
 
 // A test that cannot be run here says why, and is counted as skipped.
 export class Skip extends Error {}
 export function skip(why) { throw new Skip(why); }
+// A test of what each process has for itself (a limit, a file, what it noticed): with PARLEY_CLUSTER it is left out.
+export function oneProcess(why) { if (process.env.PARLEY_CLUSTER) skip(`it is about one process: ${why}`); }
 
 // A failure whose text says it all: where in the test it was thrown is of no interest.
 export class Finding extends Error {

@@ -5,10 +5,10 @@
 // Whatever a test opens through `t` is closed when it ends, also when it fails.
 //
 // A suite is a folder with *.test.mjs and a run.mjs that calls suite(). The words on its command
-// line choose: only tests whose "file: name" contains one of them run. It ends with "N passed,
-// N failed[, N skipped]" and a matching status (report.mjs); a file that cannot be loaded and a
-// suite without a test fail it. VERBOSE=1 tells every test and how long it took, JOBS=n how many
-// run at once.
+// line choose: only tests whose "file: name" contains one of them run, and none that contains a
+// -WORD. It ends with "N passed, N failed[, N skipped]" and a matching status (report.mjs); a file
+// that cannot be loaded and a suite without a test fail it. VERBOSE=1 tells every test and how long
+// it took, JOBS=n how many run at once.
 import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -132,8 +132,10 @@ export async function run(name, jobs, body) {
     return over;
 }
 
-const words = process.argv.slice(2).filter((w) => !w.startsWith('--'));
-const wanted = (x) => x.always || !words.length || words.some((w) => x.title.includes(w));
+const words = process.argv.slice(2).filter((w) => !w.startsWith('-'));
+const without = process.argv.slice(2).filter((w) => /^-[^-]/.test(w)).map((w) => w.slice(1));
+const wanted = (x) => x.always || ((!words.length || words.some((w) => x.title.includes(w)))
+    && !without.some((w) => x.title.includes(w)));
 
 async function load(folder) {
     for (const name of fs.readdirSync(folder).filter((n) => n.endsWith('.test.mjs')).sort()) {

@@ -11,7 +11,7 @@ const begin = (server, who, message) => server.open('POST', '/v1/chat/stream', {
 const turn = async (server, who, message) => (await begin(server, who, message)).read();
 const pending = async (server, who) => (await server.get('/v1/approvals?status=pending', as(who))).json.approvals;
 const asked = (server, who, n = 1) => until(async () => { const p = await pending(server, who); return p.length === n && p; }, `${n} questions of ${who}`);
-const listed = (server) => until(async () => (await names(server)).includes('mail__whoami'), 'the tools to be listed');
+const listed = async (server) => { for (const node of server.nodes ?? [server]) await until(async () => (await names(node)).includes('mail__whoami'), 'the tools to be listed'); };
 // A thread that is at rest, with all its calls.
 const done = (server, who, thread) => until(async () => {
     const r = await server.get(`/v1/threads/${thread}`, as(who));
@@ -89,8 +89,8 @@ test('a call whose account was never connected never began: who goes on or stops
 });
 
 test('a token is refreshed once, however many calls want it, and what comes back is used', async (t) => {
-    const server = await connected(t, 'ada', { issuer: { seconds: 2 } });
-    await until(() => [...server.issuer.access.values()].every((x) => x.ends < Date.now() + 500), 'its last quarter');
+    const server = await connected(t, 'ada', { issuer: { seconds: 6 } });
+    await until(() => [...server.issuer.access.values()].every((x) => x.ends < Date.now() + 1400), 'its last quarter');
     const before = server.issuer.refreshes ?? 0;
     const all = await Promise.all([1, 2, 3, 4].map((n) => turn(server, 'ada', call('mail__whoami', { n }))));
     for (const s of all) check(s.text.includes('you are ada'), s.text);
@@ -137,6 +137,27 @@ test('a server that wants more than they allowed asks them for that, too, and th
     same(server.issuer.scopes, ['mail.read', 'mail.read', 'mail.read mail.send']);
     same(server.mcp.calls, [['ada', 'whoami']]);
     check((await turn(server, 'ada', call('mail__whoami'))).text.includes('you are ada'), 'and needs no question again');
+});
+
+// She alone is connected there: nobody else's token lists the tools after the start.
+test('a question that a restart interrupted goes on after it, also when nobody can list the tools before it is answered', async (t) => {
+    const server = await connected(t);
+    const cases = { 'more is wanted': () => { server.mcp.wanted = 'mail.send'; }, 'it was taken back': () => server.issuer.revoke() };
+    for (const [what, happens] of Object.entries(cases)) for (const signal of ['SIGKILL', 'SIGTERM']) {
+        const before = server.mcp.calls.length;
+        server.mcp.wanted = undefined;
+        await connect(server, 'ada');
+        await listed(server);
+        happens();
+        if (what === 'more is wanted') server.mcp.wanted = `mail.send.${signal}`;
+        const s = await begin(server, 'ada', call('mail__whoami'));
+        await asked(server, 'ada');
+        await server.restart(signal);
+        same([(await asked(server, 'ada')).length, server.mcp.calls.length], [1, before], `${what}, ${signal}: it waits`);
+        await connect(server, 'ada');
+        check(results(await done(server, 'ada', s.thread)).includes('you are ada'), `${what}, ${signal}: ${results(await done(server, 'ada', s.thread))}`);
+        same(server.mcp.calls.length, before + 1, `${what}, ${signal}: once`);
+    }
 });
 
 test('a server that wants what they allowed already is not believed: nobody is asked again', async (t) => {
@@ -194,6 +215,19 @@ test('two nodes that want one token at the same moment refresh it once', async (
         same(await Promise.all(both), ['you are ada', 'you are ada']);
         same([issuer.refreshes, issuer.misused], [i, undefined]);
     }
+});
+
+test('who connects at one node can be worked for at all, and who disconnects there at none', async (t) => {
+    const issuer = await new Issuer().start(t), mcp = await new Guarded(issuer).start(t);
+    const { nodes } = await cluster(t, { nodes: 2, env: { TOKEN_KEY }, config: { auth: KEYS, demo: { tools: false }, actions: {},
+        mcp: { token_key: 'env:TOKEN_KEY' }, mcpServers: { mail: { url: mcp.url, confirm: 'never', oauth: {} } } } });
+    await connect(Object.assign(nodes[0], { issuer }), 'ada');
+    await listed({ nodes });
+    for (const node of nodes) same(text(await new Modern(node, { key: 'k-ada' }).call('mail__whoami', {})), 'you are ada');
+    same((await nodes[0].request('DELETE', '/v1/mcp/mail/connect', undefined, as('ada'))).status, 204);
+    void new Modern(nodes[1], { key: 'k-ada' }).call('mail__whoami', { n: 1 }).catch(() => {});
+    await asked(nodes[1], 'ada');
+    same(mcp.calls.length, 2, 'nothing more was called for her');
 });
 
 test('disconnecting forgets the tokens', async (t) => {
@@ -323,7 +357,7 @@ test('tokens outlive the process; with another key they are asked for again', as
     await server.restart('SIGKILL');
     await listed(server);
     check((await turn(server, 'ada', call('mail__whoami'))).text.includes('you are ada'), 'after a crash');
-    server.options.env.TOKEN_KEY = 'cd'.repeat(32);
+    for (const node of server.nodes ?? [server]) node.options.env.TOKEN_KEY = 'cd'.repeat(32);
     await server.restart();
     await until(async () => (await names(server)).includes('mail__connect_account'), 'the server');
     const s = await begin(server, 'ada', call('mail__connect_account'));

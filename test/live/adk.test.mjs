@@ -54,6 +54,21 @@ test('sessions are made, listed, shown and removed, and a question is still one 
     same((await server.get('/apps/default/users/u/sessions/mine')).status, 404);
 });
 
+test('a session tells the conversation as it stands: an edited message and a regenerated answer once', async (t) => {
+    const server = await t.serve();
+    const users = async () => (await server.get('/apps/default/users/u/sessions/s')).json.events;
+    const ui = (id, text, more = {}) => ({ id: 's', messages: [{ id, role: 'user', parts: [{ type: 'text', text }] }], trigger: 'submit-message', ...more });
+    await (await server.open('POST', '/api/chat', ui('m1', 'Say 5 words'))).read();
+    await (await server.open('POST', '/api/chat', ui('m1', 'Say 7 words', { messageId: 'm1' }))).read();
+    const edited = await users();
+    same(edited.filter((e) => e.author === 'user').map((e) => texts([e])), ['Say 7 words']);
+    same(texts(edited.filter((e) => e.author !== 'user')).split(' ').length, 7, 'the answer that counts');
+    await (await server.open('POST', '/api/chat', ui('m1', 'Say 7 words', { trigger: 'regenerate-message' }))).read();
+    const again = await users();
+    same([again.map((e) => e.author), texts(again)], [['user', 'parley'], texts(edited)], 'one answer');
+    check(again[1].id !== edited[1].id, 'the newer one');
+});
+
 test('two questions are answered in one message', async (t) => {
     const server = await t.serve();
     const s = await say(server, 's', 'Send 50 dollars to Hanako and 20 dollars to Taro');

@@ -2,7 +2,7 @@
 // model that is passed over.
 import fs from 'node:fs';
 import path from 'node:path';
-import { check, parley, same, settled, test, until } from './lib.mjs';
+import { check, oneProcess, parley, same, settled, test, until } from './lib.mjs';
 import { WIRES, readBody, serveModel, startUpstream, systemOf, toolNames } from './upstream.mjs';
 
 const end = (s) => s.events.at(-1).data;
@@ -79,6 +79,7 @@ test('one that does not fit is asked for once more, with what is wrong; then it 
 });
 
 test('a dead first model is passed over for a while', async (t) => {
+    oneProcess('each node finds out for itself which model is away');
     const up = await startUpstream(t);
     const server = await serveModel(t, up, 'openai', { model: undefined, config: { demo: { tools: false }, actions: {}, model: ['dead', 'good'], models: { dead: { provider: 'openai', base_url: 'http://127.0.0.1:1/v1', retries: 0 }, good: up.model('openai', { retries: 0 }) } } });
     for (let i = 0; i < 4; i++) same(end(await server.turn('hi')).type, 'complete');

@@ -437,10 +437,11 @@ test('confirm when: a list means any of them', async (t) => {
 
 test('ask, risk and expires come from the configuration, and are what every door shows', async (t) => {
     const server = await t.serve(pay('always', { ask: 'Really {amount} {currency} for {recipient}?', risk: 'high', expires: 60 }));
-    const s = await server.turn(PAY);
+    const before = Date.now(), s = await server.turn(PAY), after = Date.now();
     const q = s.of('tool_confirmation')[0];
     same([q.ask, q.risk], ['Really 50 USD for Hanako?', 'high']);
-    check(Math.abs(Date.parse(q.expires_at) - Date.now() - 60000) < 5000, `a minute: ${q.expires_at}`);
+    const asked = Date.parse(q.expires_at) - 60000;
+    check(asked >= before - 1000 && asked <= after + 1000, `a minute: ${q.expires_at}`);
     const row = (await server.get(`/v1/approvals/${q.confirmation_id}`)).json;
     same([row.ask, row.risk, row.expires_at], [q.ask, q.risk, q.expires_at]);
     const part = (await server.get(`/v1/threads/${s.thread}?approval=adk`)).json.messages.at(-1).parts.at(-1);
@@ -454,7 +455,7 @@ test('who, when and by which door is kept with every decision', async (t) => {
     const server = await t.serve();
     const via = {};
     const record = async (name, run) => {
-        const d = await DOORS[name === 'toolcalls' || name === 'rest' || name === 'action' ? 'typed' : name](t, server);
+        const d = await DOORS[DOORS[name] ? name : 'typed'](t, server);
         const q = await ask(d, 'process_payment');
         await run(d, q);
         await settled(server, d.thread);
@@ -465,9 +466,10 @@ test('who, when and by which door is kept with every decision', async (t) => {
     };
     for (const name of Object.keys(DOORS)) await record(name, (d, q) => d.answer(q.id, true));
     await record('rest', (d, q) => decide(server, q.id, true));
+    await record('page', (d, q) => server.post(`/v1/approvals/${q.id}`, { confirmed: true }, { origin: server.url }));
     await record('action', (d, q) => server.post(`/v1/threads/${d.thread}/actions`, { action: 'approve', data: { confirmation_id: q.id } }));
     await record('toolcalls', async (d, q) => (await server.open('POST', '/functions/v1/chat', { action: { action: 'approve', data: { confirmation_id: q.id } } })).read());
-    same(via, { '/api/chat': 'chat', '/stream': 'chat', '/live': 'live', typed: 'typed', '/ag-ui': 'ag-ui', '/run_sse': 'adk', '/v1/responses': 'responses', '/v1/chat/completions': 'words', rest: 'rest', action: 'action', toolcalls: 'toolcalls' });
+    same(via, { '/api/chat': 'chat', '/stream': 'chat', '/live': 'live', typed: 'typed', '/ag-ui': 'ag-ui', '/run_sse': 'adk', '/v1/responses': 'responses', '/v1/chat/completions': 'words', rest: 'rest', page: 'page', action: 'action', toolcalls: 'toolcalls' });
 });
 
 test('an answer by REST moves the run at once with nobody connected', async (t) => {

@@ -209,6 +209,17 @@ test('an administrator sees the lists and the metrics, and that is all', async (
 
 const cookieOf = (r) => r.headers['set-cookie']?.[0].split(';')[0];
 
+test('whoever asks what the page looks like with a cookie that was not read yet is told their pages, and nothing breaks', async (t) => {
+    const server = await signedIn(t, { pages: { all: {}, desk: { roles: ['support'] } }, auth: { keys: [...AUTH.keys, { sha256: sha256('pk_sue'), principal: 'sue', roles: ['user', 'support'] }] } });
+    const cookie = cookieOf(await server.post('/v1/session', {}, { authorization: 'Bearer pk_sue' }));
+    await server.restart();
+    const made = (i) => ({ cookie: `parley=${String(i).padStart(43, 'A')}` });
+    const [sue, ...others] = await Promise.all([server.get('/v1/page', { cookie }), ...Array.from({ length: 20 }, (_, i) => server.get('/v1/page', made(i)))]);
+    same(sue.json.pages, ['default', 'all', 'desk']);
+    for (const r of others) same([r.status, r.json.pages], [200, ['default', 'all']]);
+    same((await server.get('/v1/session', { cookie })).json.principal, 'sue');
+});
+
 test('a browser gets a cookie for its key, and loses it by signing out', async (t) => {
     const server = await signedIn(t);
     const own = { origin: server.url };
@@ -289,11 +300,11 @@ test('a socket says who it is by header, cookie or first message, and nothing be
     const dead = await Ws.open(t, server, at, { headers: { Origin, Cookie: 'parley=' + 'A'.repeat(43) } });
     dead.send({ type: 'auth', token: KEYS.ada });
     same(JSON.parse(await dead.next()).type, 'hello', 'an old cookie does not stand in the way');
-    const silent = await Ws.open(t, server, at, { headers: { Origin } });
     const began = Date.now();
+    const silent = await Ws.open(t, server, at, { headers: { Origin } });
     await silent.ended();
     same([silent.code, silent.texts], [4401, []]);
-    check(Date.now() - began > 3000 && Date.now() - began < 15000, 'after five seconds');
+    check(Date.now() - began > 3000, 'not before five seconds');
     check(server.log.some((l) => l.event === 'auth.failed' && l.path === '/live'), 'told in the log');
     for (let i = 0; i < 150; i++) await server.get('/v1/threads', { authorization: 'Bearer wrong' });
     check(server.log.filter((l) => l.event === 'auth.failed').length <= 101, 'but not without end');
@@ -501,7 +512,7 @@ test('streams and sockets end when the token does', async (t) => {
     const dir = t.folder();
     fs.writeFileSync(path.join(dir, 'secret'), SECRET);
     const server = await t.serve({ dir, config: jwt({ keys_file: 'secret', algorithms: ['HS256'] }) });
-    const soon = bearer(hs(claims({ exp: Math.floor(Date.now() / 1000) + 3 })));
+    const soon = bearer(hs(claims({ exp: Math.floor(Date.now() / 1000) + 8 })));
     const { id } = (await server.post('/v1/threads', {}, soon)).json;
     const stream = await server.open('GET', `/v1/threads/${id}/events?after=0.0`, undefined, soon);
     const ws = await Ws.open(t, server, `/live?thread=${id}`, { headers: { Authorization: soon.authorization } });

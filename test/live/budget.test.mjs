@@ -74,6 +74,14 @@ test('a conversation has a budget of its own', async (t) => {
     same(end(await turn(server, 'ada')).type, 'complete');
 });
 
+test('a rule for every tool does not let the one who spends say yes at a soft limit', async (t) => {
+    const server = await serve(t, { budgets: [{ for: 'principal', tokens: { soft: 30, hard: 1000 } }], approvals: { who: 'approver', rules: [{ tool: '*', from: 'owner' }] } });
+    const { thread } = await turn(server, 'ada'), [id] = (await turn(server, 'ada', thread)).payload.awaiting;
+    same((await server.post(`/v1/approvals/${id}`, { confirmed: true }, as('ada'))).status, 403);
+    same((await server.post(`/v1/approvals/${id}`, { confirmed: true }, as('ann'))).status, 200);
+    await settledFor(server, 'ada', thread);
+});
+
 test('at a soft limit an approver is asked; a yes is good for the conversation today, also after a crash', async (t) => {
     const server = await serve(t, { budgets: [{ for: 'principal', tokens: { soft: 30, hard: 1000 } }] });
     const first = await turn(server, 'ada');

@@ -2,7 +2,8 @@
 // nothing is ever run again to find out. docs/approvals.md is what they hold to.
 import fs from 'node:fs';
 import path from 'node:path';
-import { check, same, test, until } from './lib.mjs';
+import { ROOT, check, same, test, until } from './lib.mjs';
+import { STORES } from './record.mjs';
 import { approval, approvals, bank, decide, payments, say, script, still } from './org.mjs';
 
 const PAY = 'Send 50 dollars to Hanako';
@@ -95,6 +96,16 @@ async function dying(t, b, entry, ...steps) {
     return { server, model };
 }
 
+test('a check goes to no address that is not allowed, carries no idempotency key, and what it cannot ask stays unknown', async (t) => {
+    const b = await forgetful(t, booked), http = { url: b.check.http.url };
+    const server = await t.serve({ config: payments(b, { check: { ...b.check, http } }) }), s = await paid(server);
+    const row = await until(async () => { const r = await approval(server, null, s.ids[0]); return r.check?.tries === 3 && !r.check.next && r; }, 'the tries to be used up');
+    same([row.status, b.asked], ['unknown', []], 'the bank never heard of it');
+    const good = await t.serve({ config: payments(b, { check: b.check }) }), again = await paid(good);
+    await until(async () => (await approval(good, null, again.ids[0])).status === 'done', 'the check');
+    same(b.asked.map((q) => q.key), [undefined], 'it must not act');
+});
+
 test('MCP: a server that dies in the middle of a call has a check of its own', async (t) => {
     const b = await forgetful(t, () => ({ body: { happened: true, result: { number: 4 } } }));
     const { server, model } = await dying(t, b, { confirm: 'never', check: { pay: b.check } }, [['bank__pay', { amount: 13 }]], 'Done.');
@@ -159,3 +170,18 @@ test('a check that does not know yet is asked again after a pause, also by the n
     const kinds = (await server.get('/v1/approvals?status=done')).json.approvals.map((x) => x.settled_via);
     same(kinds, ['check']);
 });
+
+for (const [where, store] of STORES)
+    test(`in ${where}: after a crash a form of a tool that is gone waits for nobody, though nobody opens its conversation`, async (t) => {
+        const dir = t.folder(), url = await store(), m = await script(t, [['asking__ask', { amount: 12 }]], 'ok'), args = [path.join(ROOT, 'test/mcp/asking.mjs')];
+        const config = { demo: { tools: false }, actions: {}, model: m.model, mcpServers: { asking: { command: process.execPath, args, confirm: 'never' } }, ...(url && { store: url }) };
+        const server = await t.serve(url ? { dir, store: null, db: path.join(dir, 'x.db'), config } : { dir, config });
+        await until(async () => (await server.get('/v1/tools')).json.tools.some((x) => x.name === 'asking__ask'), 'the server to list its tool');
+        const s = await say(server, null, 'go'), waiting = () => approvals(server, null, '?status=pending');
+        same([(await waiting()).map((r) => r.id), (await server.get(`/v1/threads/${s.thread}`)).json.state], [s.ids, 'waiting']);
+        same((await server.get('/v1/threads')).json.threads.map((x) => x.state), ['waiting'], 'and the list says so');
+        await server.restart('SIGKILL');
+        await until(async () => (await waiting()).length === 0, 'nothing to wait');
+        same((await approvals(server, null, '?status=unknown')).map((r) => r.tool), ['asking__ask'], 'how far it came, a person has to say');
+        same((await decide(server, null, s.ids[0], true, { payload: { account: 'main' } })).status, 409);
+    });

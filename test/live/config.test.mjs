@@ -137,6 +137,24 @@ test('a store that cannot be written is told, and exit is 1', async (t) => {
     }
 });
 
+test('every command takes the address of its store from the environment or a file, so that no password is seen', async (t) => {
+    const dir = t.folder(), server = await t.serve({ dir }), thread = (await server.turn('hello')).events.at(-1).data.payload.thread_id, at = path.join(dir, 'where');
+    fs.writeFileSync(at, `sqlite:${server.db}\n`);
+    const commands = [['check'], ['audit', 'verify'], ['audit', 'export'], ['audit', 'show', thread], ['show', thread], ['people', 'export', 'local'], ['backup', path.join(dir, 'copy.db')]];
+    for (const [i, store] of ['env:THE_STORE', `file:${at}`].entries()) for (const words of commands) {
+        if (words[0] === 'backup') words[1] += i;
+        const r = await parley([...words, '--store', store], { cwd: t.folder(), env: { THE_STORE: server.db } });
+        same(r.code, 0, `${words.join(' ')}: ${r.err}${r.out}`);
+    }
+    await server.term();
+    const restored = await parley(['restore', path.join(dir, 'copy.db0'), '--store', 'env:THE_STORE'], { cwd: t.folder(), env: { THE_STORE: server.db } });
+    same(restored.code, 0, restored.err);
+    for (const words of [...commands, ['nodes'], ['serve']]) {
+        const r = await parley([...words, '--store', 'env:NOBODY'], { cwd: t.folder() });
+        check(r.code !== 0 && /--store: the environment variable NOBODY is not set/.test(r.err), `${words.join(' ')}: ${r.err}`);
+    }
+});
+
 test('a store that another server has open is told, and exit is 1', async (t) => {
     const server = await t.serve();
     const r = await parley(['serve', '--listen', '127.0.0.1:0', '--store', server.db], { cwd: server.dir });

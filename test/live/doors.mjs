@@ -4,6 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { check, settled } from './lib.mjs';
 import { Chat, Live, textOf, toolsOf } from './ai.mjs';
+import { Legacy, Modern, outcome, text as resultText } from './mcp.mjs';
 import { Chat as ChatProgram, textOf as responseText } from './openai.mjs';
 
 const refused = (status, code, message) => Object.assign(new Error(`${status} ${code}: ${message}`), { status, code });
@@ -230,6 +231,51 @@ class CompletionsDoor {
     }
 }
 
+// --- /mcp: a call in place of a message, and no model that speaks of it ------------------------------------
+
+const CALLS = { 'Send 50 dollars to Hanako': ['process_payment', { amount: 50, currency: 'USD', recipient: 'Hanako' }] };
+const TASKS = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
+
+// A question is answered where its link leads; the same call again, or its task, has the result.
+class McpDoor {
+    static async open(t, server, era) {
+        const client = new (era === 'legacy' ? Legacy : Modern)(server, era === 'tasks' ? { capabilities: TASKS } : {});
+        if (era === 'legacy') await client.open();
+        return Object.assign(new McpDoor(), { t, server, era, client, silent: true, offered: [] });
+    }
+    async say(text) {
+        this.call = CALLS[text];
+        this.last = await this.client.call(...this.call);
+        this.thread = this.last.taskId ?? this.last._meta['parley/call'];
+        this.waiting = (await this.client.call('list_approvals', {})).structuredContent.approvals.filter((a) => a.thread === this.thread);
+    }
+    get asked() { return this.waiting.map((a) => ({ id: a.id, call: a.tool_use_id, tool: a.tool, input: a.input })); }
+    async answer(id, yes, reason) {
+        const r = await this.server.post(`/v1/approvals/${id}`, { confirmed: yes, ...(reason && { reason }) });
+        if (r.status !== 200) throw refused(r.status, r.json.error.code, r.json.error.message);
+        await settled(this.server, this.thread);
+        await this.fetch();
+    }
+    async fetch() {
+        if (this.era === 'tasks') this.last = (await this.client.ask('tasks/get', { taskId: this.thread })).result;
+        else this.last = await this.client.call(...this.call);
+    }
+    get words() { return this.last.content && outcome(this.last) !== 'pending' ? resultText(this.last) : ''; }
+    async leave() {}
+    async reload() {
+        const d = await McpDoor.open(this.t, this.server, this.era);
+        await d.say(Object.keys(CALLS)[0]);
+        return d;
+    }
+    // After the end of a question: the same call is told of it, once, and then it is another.
+    async next() {
+        const d = Object.assign(await McpDoor.open(this.t, this.server, this.era), { thread: this.thread, call: this.call });
+        await d.fetch();
+        check(outcome(d.last) === 'expired', `it is told how it ended: ${outcome(d.last)}`);
+        return d;
+    }
+}
+
 export const DOORS = {
     '/api/chat': async (t, server) => new PostDoor(t, server, '/api/chat'),
     '/stream': async (t, server) => new PostDoor(t, server, '/stream'),
@@ -239,6 +285,13 @@ export const DOORS = {
     '/run_sse': async (t, server) => new AdkDoor(t, server),
     '/v1/responses': async (t, server) => new ResponsesDoor(t, server),
     '/v1/chat/completions': async (t, server) => new CompletionsDoor(t, server),
+};
+
+// Doors of programs that call tools themselves: those that the server runs.
+export const MCP_DOORS = {
+    '/mcp': (t, server) => McpDoor.open(t, server, 'modern'),
+    '/mcp of 2025': (t, server) => McpDoor.open(t, server, 'legacy'),
+    '/mcp with tasks': (t, server) => McpDoor.open(t, server, 'tasks'),
 };
 
 export const TOOLS = {

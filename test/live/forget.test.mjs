@@ -1,8 +1,10 @@
 // Whoever is erased: their name is looked for in every row of every table, in both kinds of store, and is nowhere but
 // where docs/audit.md says that it stays.
+import fs from 'node:fs';
+import path from 'node:path';
 import { same, test } from './lib.mjs';
 import { approvals, as, bank, decide, grants, payments, say, still } from './org.mjs';
-import { STORES, organisation, types } from './record.mjs';
+import { STORES, keys, lines, noted, organisation, payload, stranger, types, verifier } from './record.mjs';
 
 const ROLES = { adaline: ['user'], bobby: ['user'], fayola: ['approver'], root: ['admin'] };
 const RULES = { rules: [{ tool: '*', from: { role: 'approver' } }] };
@@ -53,4 +55,29 @@ for (const [where, newUrl] of STORES)
         const of = (await approvals(server, 'bobby', '?status=duplicate'))[0].duplicate_of;
         same([of.call, /^erased-/.test(of.by), Date.parse(of.at) > 0], [b.books[0].call, true, true], JSON.stringify(of));
         same(again.thread.length > 0, true);
+    });
+
+for (const [where, newUrl] of STORES)
+    test(`in ${where}: what a conversation leaves is signed, also when somebody is erased from it`, async (t) => {
+        const dir = t.folder(), { key, pub } = keys(dir), file = path.join(dir, 'checkpoints.jws'), b = await bank(t);
+        const org = await organisation(t, payments(b, { grant: GRANT }, { approvals: RULES, audit: { key, every: 1, file } }), { url: await newUrl(), roles: ROLES }), { server } = org;
+        const { thread } = await pays(server, 'adaline', 'Hanako');
+        await noted(file, 1);
+        same((await server.request('DELETE', `/v1/threads/${thread}`, undefined, as('adaline'))).status, 204);
+        const signed = async (what) => {
+            const v = await org.audit('verify', '--checkpoint', file), s = await stranger(t, { cli: org.audit, pub }, lines(file).at(-1));
+            same([v.code, s.code], [0, 0], `${what}: ${v.out}${s.out}`);
+            const [stub] = types(s.export).filter((l) => l.type === 'stub'), { jws, calls } = JSON.parse(stub.body);
+            same([payload(jws).type, payload(jws).log, payload(jws).unsigned, calls.length], ['parley-removal', stub.log, undefined, 1], what);
+            return s.export;
+        };
+        await signed('removed');
+        same((await org.erase('adaline', 'root')).code, 0);
+        await signed('erased');
+        same((await org.erase('fayola', 'root')).code, 0);
+        const out = path.join(t.folder(), 'forged.jsonl'), all = await signed('erased twice');
+        fs.writeFileSync(out, all.replace(/\\"jws\\":\\"[\w.-]+/, (jws) => jws.slice(0, -9) + 'AAAAAAAAA'));
+        fs.writeFileSync(`${out}.kept`, lines(file).at(-1));
+        const r = await verifier(out, pub, `${out}.kept`);
+        same([r.code, /its stub is not what was signed/.test(r.out)], [1, true], r.out);
     });

@@ -9,6 +9,12 @@ import { Live } from './ai.mjs';
 import { GET, TYPE, Wire, answer, ask, events, fields, frame, int32, secured, session } from './h2.mjs';
 
 const alive = async (server) => same((await server.get('/healthz')).status, 200, 'others are served');
+// A conversation whose history is a quarter of a megabyte.
+async function long(server) {
+    const { json } = await server.post('/v1/threads', {});
+    for (let i = 0; i < 3; i++) await server.post('/v1/chat/stream', { thread_id: json.id, message: `${'long '.repeat(18000)} ${i}` });
+    return json.id;
+}
 const END = 5, HEADS = 4;                              // END_HEADERS with and without END_STREAM
 
 test('the page, REST, a stream and a decision go by one connection; a WebSocket still has its own', async (t) => {
@@ -124,6 +130,11 @@ const HOSTILE = {
     'settings without end': [() => many(1500, () => frame(TYPE.SETTINGS)), 11],
     'priorities without end': [() => many(1500, () => frame(TYPE.PRIORITY, 0, 3, Buffer.alloc(5))), 11],
     'empty data without end': [(server) => Buffer.concat([frame(TYPE.HEADERS, HEADS, 1, fields([[':method', 'POST'], [':scheme', 'https'], [':authority', `127.0.0.1:${server.port}`], [':path', '/v1/threads'], ['authorization', `Bearer ${server.token}`]])), many(1500, () => frame(TYPE.DATA, 0, 1))]), 11],
+    'frames of a kind that nobody knows, without end': [() => many(1500, () => frame(0xbe, 0, 0, 'x')), 11],
+    'a window that is opened a byte at a time, without end': [() => many(1500, () => frame(TYPE.WINDOW_UPDATE, 0, 0, int32(1))), 11],
+    'data that is nothing but padding': [(server) => Buffer.concat([frame(TYPE.HEADERS, HEADS, 1, fields([[':method', 'POST'], [':scheme', 'https'], [':authority', `127.0.0.1:${server.port}`], [':path', '/v1/threads'], ['authorization', `Bearer ${server.token}`]])), many(1500, () => frame(TYPE.DATA, 8, 1, Buffer.from([2, 0, 0])))]), 11],
+    'windows of a stream that is over': [(server) => Buffer.concat([frame(TYPE.HEADERS, END, 1, GET(server, '/healthz')), frame(TYPE.RST_STREAM, 0, 1, int32(8)), many(1500, () => frame(TYPE.WINDOW_UPDATE, 0, 1, int32(1)))]), 11],
+    'requests beyond what was agreed, without end': [(server) => many(1000, (i) => frame(TYPE.HEADERS, HEADS, 2 * i + 1, fields([[':method', 'POST'], [':scheme', 'https'], [':authority', `127.0.0.1:${server.port}`], [':path', '/v1/threads'], ['authorization', `Bearer ${server.token}`]]))), 11],
     'requests that are taken back at once': [(server) => many(400, (i) => Buffer.concat([frame(TYPE.HEADERS, END, 2 * i + 1, GET(server)), frame(TYPE.RST_STREAM, 0, 2 * i + 1, int32(8))])), 2],
     'a head in pieces without end': [(server) => Buffer.concat([frame(TYPE.HEADERS, 0, 1, GET(server)), many(2000, () => frame(TYPE.CONTINUATION, 0, 1))]), 'any'],
     'a head that unpacks to megabytes': [(server) => Buffer.concat([frame(TYPE.HEADERS, 0, 1, GET(server)), many(40, () => frame(TYPE.CONTINUATION, 0, 1, fields([['x', 'y'.repeat(16000)]])))]), 'any'],
@@ -194,6 +205,26 @@ test('more streams than agreed are put off, and streams count as connections do'
     const more = ask(s, 'GET', `/v1/threads/${thread}/events?after=0.0`);
     await until(() => more.status, 'one too many');
     same([more.status, (await answer(s, 'GET', '/healthz')).status], [503, 200], 'and what is vital goes on');
+});
+
+// Everything in one write, so that it is read in one turn of the loop.
+test('many readers of a long conversation keep nobody else waiting: they have their turns between others', async (t) => {
+    const server = await secured(t), thread = await long(server), w = await Wire.open(t, server), N = 60, ids = Array.from({ length: N }, (_, i) => 2 * i + 1), health = 2 * N + 1;
+    w.send(frame(TYPE.WINDOW_UPDATE, 0, 0, int32(1 << 30)), ...ids.map((id) => frame(TYPE.HEADERS, END, id, GET(server, `/v1/threads/${thread}`))), frame(TYPE.HEADERS, END, health, GET(server, '/healthz')));
+    await until(() => w.of(TYPE.HEADERS).length === N + 1, 'an answer to each');
+    const order = w.of(TYPE.HEADERS).map((f) => f.stream);
+    check(order.indexOf(health) < 10, `after ${order.indexOf(health)} of them`);
+    same([...order].sort((a, b) => a - b), [...ids, health], 'and each has one');
+});
+
+test('what was asked for and taken back is not looked for', async (t) => {
+    const server = await secured(t), w = await Wire.open(t, server), N = 60;
+    const asked = async () => Number((await server.metrics())['parley_searches_total'] ?? 0), before = await asked();
+    const one = (i, path) => [frame(TYPE.HEADERS, END, 2 * i + 1, GET(server, path)), frame(TYPE.RST_STREAM, 0, 2 * i + 1, int32(8))];
+    w.send(...Array.from({ length: N }, (_, i) => one(i, `/v1/threads?search=nothing${i}&in=all`)).flat(), frame(TYPE.HEADERS, END, 2 * N + 1, GET(server, '/v1/threads?search=last&in=all')));
+    await w.wait(TYPE.HEADERS, 'the last one', 2 * N + 1);
+    const begun = await asked() - before;
+    check(begun >= 1 && begun <= 4, `${begun} searches for one who waits`);
 });
 
 test('a server that stops says so, and what it was saying is said to its end', async (t) => {

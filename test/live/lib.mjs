@@ -1,5 +1,8 @@
 // lib.mjs -- what every live test stands on: test/lib, and what holds in a conversation of the typed door.
-import { check, same, until } from '../lib/check.mjs';
+import fs from 'node:fs';
+import path from 'node:path';
+import { check, same, skip, until } from '../lib/check.mjs';
+import { configured } from '../lib/server.mjs';
 
 export * from '../lib/check.mjs';
 export * from '../lib/http.mjs';
@@ -51,4 +54,16 @@ export function settled(server, thread, ms) {
         const r = await server.get(`/v1/threads/${thread}`);
         return r.status === 200 && r.json.state !== 'running' && r.json;
     }, `thread ${thread} to settle`, ms);
+}
+
+// Writes the file and sends the signal; answers with what the log says about it.
+export async function reload(server, config, text = JSON.stringify(configured(config))) {
+    if (!server.child) skip('it is for one process');
+    const before = server.log.length;
+    fs.writeFileSync(path.join(server.dir, 'parley.json'), text);
+    server.child.kill('SIGHUP');
+    const said = () => server.log.slice(before).filter((l) => l.event.startsWith('reload.'));
+    await until(() => said().some((l) => l.event === 'reload.done' || l.note?.includes('stays')), 'the reload');
+    await server.get('/healthz');          // a turn of the loop: everything is said
+    return said();
 }

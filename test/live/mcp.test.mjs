@@ -3,8 +3,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { createHash } from 'node:crypto';
-import { check, parley, same, test, until } from './lib.mjs';
+import { check, oneProcess, parley, same, test, until } from './lib.mjs';
 import { Legacy, MODERN, Modern, outcome, text } from './mcp.mjs';
+import { bank, payments } from './org.mjs';
 
 const PAY = { amount: 50, currency: 'USD', recipient: 'Hanako' };
 const hash = (key) => createHash('sha256').update(key).digest('hex');
@@ -61,6 +62,19 @@ test('legacy: a session is its principal\'s, and ends', async (t) => {
     same((await server.request('DELETE', '/mcp', undefined, { ...bearer('b'), ...c.own })).status, 404);
     same((await server.request('DELETE', '/mcp', undefined, { ...bearer('a'), ...c.own })).status, 204);
     same((await list(c.own)).status, 404, 'it is over');
+});
+
+test('legacy: a restart ends no session, and what was cut off by it goes on', async (t) => {
+    const server = await t.serve();
+    const c = await new Legacy(server).open();
+    const { stream, id } = await c.send('tools/call', { name: 'process_payment', arguments: PAY });
+    const [q] = await asked(server);
+    const last = stream.text.match(/id: (\S+)/g).at(-1).slice(4);
+    await server.restart('SIGKILL');
+    same(await c.ask('ping'), {});
+    const again = await c.listen({ 'last-event-id': last });
+    await decide(server, q.id, true);
+    same(outcome((await c.result(again, id)).result), 'done');
 });
 
 test('modern: discover, and what a request must say', async (t) => {
@@ -306,6 +320,23 @@ each('an outcome that nobody knows is told as that until a person settles it', a
     const settled = await c.call('risky', { n: 1 });
     same([outcome(settled), settled.structuredContent], ['done', { paid: true }]);
     same(outcome(await c.call('risky', { n: 1 })), 'unknown', 'a new one');
+});
+
+// Nobody looks for an earlier one before it begins: the append that begins it is refused instead.
+each('the same call after a crash in the middle of it is told that nobody knows; it begins once', async (t, open) => {
+    let heard = 0, holds = true;
+    const at = await bank(t, () => { heard++; return holds && new Promise(() => {}); });
+    const server = await t.serve({ config: payments(at, { confirm: 'never' }) }), pay = (amount) => c.call('process_payment', { ...PAY, amount });
+    let c = await open(server);
+    pay(1).catch(() => {});
+    await until(() => heard === 1, 'the payment to be under way');
+    await server.restart('SIGKILL');
+    c = await open(server);
+    same([outcome(await pay(1)), outcome(await pay(1)), heard], ['unknown', 'unknown', 1]);
+    holds = false;
+    for (let i = 2; i < 5; i++) same([outcome(await pay(2)), heard], ['done', i], 'what is certain is a new call each time');
+    same([(await Promise.all([pay(3), pay(3)])).map(outcome), heard], [['done', 'done'], 6], 'also two at once');
+    same([outcome(await pay(1)), heard], ['unknown', 6], 'and that one is still not known');
 });
 
 each('there is an end to open questions', async (t, open) => {
@@ -572,6 +603,7 @@ test('legacy: a review brings the form to the person', async (t) => {
 // --- servers behind us ------------------------------------------------------------------------------------------
 
 test('a tool of an MCP server that says other things than at first is asked about until somebody accepts it', async (t) => {
+    oneProcess('the command reads its configuration file');
     const dir = t.folder(), words = path.join(dir, 'words');
     const script = path.join(import.meta.dirname, 'changing.mjs');
     fs.writeFileSync(words, 'Reads a file.');

@@ -3,8 +3,9 @@ import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { cluster, newStore, storeUrl } from '../cluster/lib.mjs';
-import { check, parley, same, settled, test, until, within } from './lib.mjs';
+import { ROOT, check, parley, same, settled, test, until, within } from './lib.mjs';
 import { Ws } from '../lib/ws.mjs';
+import { script } from './org.mjs';
 
 const counts = async (server, name) => { const { runs, failed } = (await server.get('/v1/tools')).json.tools.find((x) => x.name === name); return [runs, failed]; };
 
@@ -18,6 +19,15 @@ test('what a tool did is counted for all nodes together', async (t) => {
     same(await counts(b, 'process_payment'), [0, 0], 'one that nobody used');
     await b.restart();
     same(await counts(b, 'search_articles'), [3, 0], 'after a restart');
+});
+
+test('a conversation that was asked for before it was there is found once another node made it', async (t) => {
+    const c = await cluster(t, { nodes: 2 }), [a, b] = c.nodes;
+    const stop = () => b.post('/v1/threads/later/stop', {});
+    same((await stop()).status, 404);
+    const messages = [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'hello' }] }];
+    await (await a.open('POST', '/api/chat', { id: 'later', trigger: 'submit-message', messages })).read();
+    same((await stop()).status, 200);
 });
 
 test('a node is told by its environment how others reach it', async (t) => {
@@ -40,6 +50,58 @@ test('a cluster.url that leads nowhere or is none is refused with a sentence', a
     check(unset.code === 1 && /"cluster.url".*NOBODY_SETS_THIS is not set/.test(unset.err), unset.err);
     const none = await told('env:NODE_URL', { NODE_URL: 'ten zero zero one' });
     check(none.code === 1 && /"cluster.url" is not usable/.test(none.err), none.err);
+});
+
+// Each request is the same one again, at another node: all of them look at one answer.
+test('who leaves stops nothing that somebody looks at on another node; the last one does', async (t) => {
+    const model = await script(t);
+    const { nodes } = await cluster(t, { nodes: 3, config: { model: model.model } });
+    let speak;
+    model.thinks = new Promise((yes) => { speak = yes; });
+    model.steps.push('The whole answer.', 'Nobody heard it.');
+    const forwards = async (node) => (await node.metrics()).parley_forwards_total;
+    const come = (input) => (node) => node.open('POST', '/v1/responses', { input, store: false, stream: true }, { 'idempotency-key': input });
+    const all = async (input) => { const s = []; for (const node of nodes) s.push(await come(input)(node)); return s; };
+    const leave = async (s, i) => {
+        const before = await forwards(nodes[i]);
+        await s[i].close();
+        await until(async () => await forwards(nodes[i]) > before, 'the holder to be told');
+    };
+    const state = async (s) => (await nodes[0].get(`/v1/threads/${s[0].thread}`)).json.state;
+    const heard = await all('one');
+    same(new Set(heard.map((s) => s.thread)).size, 1, 'one conversation');
+    await leave(heard, 1);
+    await leave(heard, 2);
+    same(await state(heard), 'running');
+    speak();
+    await heard[0].read();
+    check(heard[0].text.includes('The whole answer.'), heard[0].text);
+
+    model.thinks = new Promise((yes) => { speak = yes; });
+    const left = await all('two');
+    await left[0].close();
+    await leave(left, 1);
+    same(await state(left), 'running');
+    await leave(left, 2);
+    await until(async () => await state(left) === 'idle', 'the run to end with the last one');
+    speak();
+});
+
+// A tool at work counts as running in the database: should its node die, somebody has to look. A person is told what
+// it waits for all the same, at whichever node they ask.
+test('the list says at every node of a tool that waits for its form that it waits', async (t) => {
+    const model = await script(t, [['asking__ask', { amount: 12 }]], 'ok'), args = [path.join(ROOT, 'test/mcp/asking.mjs')];
+    const c = await cluster(t, { nodes: 3, config: { demo: { tools: false }, actions: {}, model: model.model, mcpServers: { asking: { command: process.execPath, args, confirm: 'never' } } } });
+    const { nodes } = c;
+    for (const node of nodes) await until(async () => (await node.get('/v1/tools')).json.tools.some((x) => x.name === 'asking__ask'), 'the server to list its tool');
+    const { thread } = await nodes[0].turn('go'), pending = async () => (await nodes[0].get('/v1/approvals?status=pending')).json.approvals;
+    await until(async () => (await pending()).length === 1, 'the form');
+    const states = (more = '') => Promise.all(nodes.map(async (node) => (await node.get(`/v1/threads${more}`)).json.threads.map((x) => [x.id, x.state])));
+    same((await c.sql('SELECT state FROM parley_thread'))[0][0], 'running', 'what the others would have to look at');
+    same(await states(), nodes.map(() => [[thread, 'waiting']]));
+    const [form] = await pending();
+    same((await nodes[1].post(`/v1/approvals/${form.id}`, { confirmed: true, payload: { account: 'main' } })).status, 200);
+    await until(async () => JSON.stringify(await states()) === JSON.stringify(nodes.map(() => [[thread, 'idle']])), 'the answer');
 });
 
 // --- what is refused at the start, each with a sentence that says what to do ---------------------
@@ -140,4 +202,78 @@ test('a node whose clock is an hour off says so, and goes by the database\'s', a
     check(Math.abs(Math.abs(told.ms) - 3600000) < 60000, `${told.ms} ms`);
     const { threads } = (await c.nodes[0].get('/v1/threads')).json;
     check(Math.abs(Date.parse(threads.find((x) => x.id === s.thread).created_at) - Date.now()) < 1800000, 'what it writes has the time of all');
+});
+
+// --- a database that is silent for longer than anybody waits --------------------------------------
+
+const silence = (node, held) => { for (const w of node.database) w.hold(held); };
+const ready = (node) => until(async () => (await node.get('/readyz')).status === 200, `${node.name} to have its database`);
+
+// What was sent is kept on its way and arrives when it is over: then a new name stands, and a conversation is gone.
+test('a new name and an end that the database did not answer for are told as unsure, and as they are afterwards', async (t) => {
+    const c = await cluster(t, { nodes: 3 }), [a] = c.nodes;
+    const named = (await a.turn('a name')).thread, ended = (await a.turn('an end')).thread, watched = await a.events(ended, '0.0');
+    const told = () => Promise.all(c.nodes.map(async (n) => [(await n.get(`/v1/threads/${named}`)).json.title, (await n.get(`/v1/threads/${ended}`)).status]));
+    silence(a, true);
+    const answers = await Promise.all([a.request('PATCH', `/v1/threads/${named}`, { title: 'another' }), a.request('DELETE', `/v1/threads/${ended}`)]);
+    silence(a, false);
+    for (const r of answers) {
+        same([r.status, r.json.error.code], [503, 'store_unavailable']);
+        check(/may have been done or not/.test(r.json.error.message), r.text);
+    }
+    await ready(a);
+    const first = (await told())[0];                     // whoever claims it to tell of it has ended what may come late
+    const kept = await c.sql(`SELECT convert_from(title, 'UTF8') FROM parley_thread WHERE name = '${named}'`);
+    const there = await c.sql(`SELECT name FROM parley_thread WHERE name = '${ended}'`);
+    same(first, [kept[0][0], there.length ? 200 : 404], 'what the database has');
+    same(await told(), c.nodes.map(() => first), 'every node');
+    if (!there.length) await watched.wait(() => watched.over, 'the stream of what is gone to end');
+    await watched.close();
+});
+
+// Of three the last is sent when the first is refused: were anybody made to wait twice, that one would come before them.
+test('nobody waits twice for a database that is away, and what they are told is of a database', async (t) => {
+    const c = await cluster(t, { nodes: 2 }), [a, b] = c.nodes;
+    const threads = [], unread = (await b.turn('nobody holds it')).thread;
+    await b.term();
+    for (const name of ['with an id', 'without', 'later']) threads.push([name, (await a.turn(name)).thread]);
+    const away = { cut: (yes) => (yes ? a.cutDatabase(false) : a.database.forEach((w) => w.heal())), silent: (yes) => silence(a, yes) };
+    for (const [how, set] of Object.entries(away)) {
+        const order = [], said = [];
+        const told = async (name, asked) => {
+            const r = await asked;
+            order.push(name);
+            said.push(`${r.status} ${r.json?.error.message}`);
+        };
+        const send = ([name, thread], more = {}) => told(name, a.post('/v1/chat/stream', { message: 'again', thread_id: thread, ...more }));
+        for (const [, thread] of threads) await a.turn('held here', { thread_id: thread });
+        set(true);
+        const first = [send(threads[0], { request_id: `r-${how}` }), told('unread', a.post(`/v1/threads/${unread}/stop`, {}))];
+        await send(threads[1]);
+        await Promise.all([...first, send(threads[2])]);
+        set(false);
+        same(order.at(-1), 'later', `${how}: ${order}`);
+        const words = /^503 (The database d\w+ not answer.*(Nothing was lost|may have been saved or not)|The conversation cannot be read at the moment)/;
+        for (const x of said) check(words.test(x), `${how}: ${x}`);
+        await ready(a);
+    }
+});
+
+// --- links that are away while everybody has the database -------------------------------------------
+
+// A silent link is noticed only after a while, and every attempt to make it anew takes its time as well.
+test('nobody waits longer for a node behind a silent link than for one behind a link that is cut', async (t) => {
+    const c = await cluster(t, { nodes: 3 }), [a, b, off] = c.nodes;
+    const held = [(await a.turn('silent')).thread, (await b.turn('cut')).thread];
+    const stop = async (thread) => { const r = await off.post(`/v1/threads/${thread}/stop`, {}); return `${r.status} ${r.json.error?.code} ${r.json.error?.message}`; };
+    for (const thread of held) check(/^200/.test(await stop(thread)), 'the links stand');
+    a.link.hold(true);
+    b.link.cut(false);
+    const silent = stop(held[0]), cut = await stop(held[1]);
+    const both = [await within(silent, 'the other one to be told as well', 2400), cut];
+    check(/^503 node_unreachable .*may have arrived there or not/.test(both[0]), both[0]);      // it had been sent
+    check(/^503 node_unreachable .*Nothing was lost/.test(both[1]), both[1]);
+    a.link.hold(false);
+    b.link.heal();
+    for (const thread of held) await until(async () => /^200/.test(await stop(thread)), 'the link to be made again');
 });

@@ -129,6 +129,17 @@ test('a chat program that cuts its history is known by the name it gives, and th
     same(await again(named('c1'), cut), thread);
 });
 
+test('conversations that a program names stay apart, however alike they began', async (t) => {
+    const server = await t.serve({ config: { openai: { chat_headers: ['X-Chat'] } } });
+    const chats = ['c1', 'c2', 'c3'].map((id) => new Chat(server, { headers: { 'x-chat': id } })), threads = [];
+    for (const c of chats) { await c.say('Hello'); threads.push(c.thread); }
+    same(new Set(threads).size, 3, 'three conversations');
+    for (const i of [0, 2, 1, 0, 1]) {
+        await chats[i].say('Hello');
+        same(chats[i].thread, threads[i], `chat ${i}`);
+    }
+});
+
 test('a title request is not listed until it becomes a conversation', async (t) => {
     const server = await t.serve();
     const chat = new Chat(server);
@@ -179,6 +190,20 @@ test('a question is an item and words; the item answers it, once', async (t) => 
     same(await refusal(respond(server, { input: [{ ...answer.input[0], approve: false }] })), [409, 'already_decided', 'input[0].approval_request_id']);
     same((await server.get(`/v1/approvals/${q.id}`)).json.decided_via, 'responses');
     same(server.ledger().length, 1);
+});
+
+test('who asks for more questions gets them, or hears that they cannot', async (t) => {
+    const b = await bank(t), model = await script(t), server = await t.serve({ config: payments(b, { confirm: 'never' }, { model: model.model }) });
+    const own = (require_approval) => [{ type: 'mcp', server_label: 'parley', require_approval }];
+    for (const strict of ['always', { always: { tool_names: ['pay'] } }, { always: { read_only: false } }, { never: { tool_names: ['other'] } }]) {
+        model.steps.push(pay(50));
+        const r = await respond(server, { input: 'Pay', tools: own(strict) });
+        check(r.output.some((x) => x.type === 'mcp_approval_request'), JSON.stringify([strict, r.output]));
+    }
+    for (const odd of ['Always', true, ['pay'], 5]) same(await refusal(respond(server, { input: 'Pay', tools: own(odd) })), [400, 'unsupported_value', 'tools[0].require_approval']);
+    same(await refusal(respond(server, { input: 'Pay', max_tool_calls: 1 })), [400, 'unsupported_parameter', 'max_tool_calls']);
+    same(await refusal(respond(server, { input: [{ type: 'note', role: 'user', content: 'Words' }] })), [400, 'unsupported_value', 'input[0].type']);
+    same(paid(b), [], 'nothing was paid');
 });
 
 test('a no runs nothing, and says so', async (t) => {
@@ -414,6 +439,26 @@ test('cancel, delete, background', async (t) => {
     same((await server.request('DELETE', `/v1/responses/${done.id}`)).json, { id: done.id, object: 'response', deleted: true });
     same((await server.get(`/v1/responses/${done.id}`)).json.error.code, 'response_not_found');
     same(await refusal(respond(server, { previous_response_id: done.id, input: 'x' })), [400, 'previous_response_not_found', 'previous_response_id']);
+});
+
+test('a conversation begins empty, and says so to who would bring it words', async (t) => {
+    const server = await t.serve(), words = [{ type: 'message', role: 'user', content: 'My dog is called Rex.' }];
+    const made = (body) => server.post('/v1/conversations', body).then((r) => [r.status, r.json.error?.code, r.json.error?.param ?? null]);
+    same(await made({ items: words }), [400, 'unsupported_parameter', 'items']);
+    same(await made({ items: 'x' }), [400, 'unsupported_parameter', 'items']);
+    same(await made({ metadata: 5 }), [400, 'invalid_type', 'metadata']);
+    for (const body of ['no json', '[1]', '{']) same(await made(body), [400, 'bad_json', null]);
+    for (const body of [undefined, {}, { items: [], metadata: { topic: 'demo' } }]) same((await made(body))[0], 200);
+});
+
+test('what was said to a deleted response may be said again', async (t) => {
+    const server = await t.serve();
+    const made = new Set();
+    for (let i = 1; i <= 3; i++) {
+        const r = await respond(server, { input: 'Hello' });
+        same([r.status, made.add(r.id).size], ['completed', i]);
+        same((await server.request('DELETE', `/v1/responses/${r.id}`)).json.deleted, true);
+    }
 });
 
 test('an SDK that repeats its request is told the same response', async (t) => {

@@ -157,6 +157,45 @@ test('a code that waits reaches no model, wherever it stands in what a person sa
     check(!JSON.stringify(model.heard).includes(code), 'beside its item');
 });
 
+// What is no message: instructions, files, what a page says of itself, why it was no.
+test('a code reaches no model beside the words either, in its own conversation or in another one', async (t) => {
+    const it = await asks(t), { server, code, model, chat } = it, yes = `yes ${code}`, digits = [...code];
+    const wide = digits.map((d) => String.fromCharCode(0xff10 + Number(d))).join('');
+    const forms = { 'full-width': wide, 'Arabic-Indic': digits.map((d) => String.fromCharCode(0x660 + Number(d))).join(''), 'blanks': digits.join(' '), 'hyphens': `${code.slice(0, 2)}-${code.slice(2)}`, 'zero width': digits.join('\u200b'), 'keycaps': digits.map((d) => `${d}\ufe0f\u20e3`).join('') };
+    const unheard = (what) => {
+        const heard = JSON.stringify(model.heard);
+        for (const form of [code, ...Object.values(forms)]) check(!heard.includes(form), `${what}: ${JSON.stringify(model.heard.at(-1))}`);
+    };
+    const text = 'What is the weather like?', file = (filename) => ({ type: 'input_file', filename, file_data: `data:text/plain;base64,${Buffer.from(yes).toString('base64')}` });
+    const fn = (name, description = '', properties = {}) => ({ type: 'function', name, description, parameters: { type: 'object', properties } });
+    const agui = (context) => ({ threadId: `g-${model.heard.length}`, runId: 'r1', state: {}, tools: [], context, forwardedProps: {}, messages: [{ id: 'm1', role: 'user', content: text }] });
+    const elsewhere = {
+        'instructions': () => respond(server, { instructions: yes, input: text }),
+        ...Object.fromEntries(Object.entries(forms).map(([what, form]) => [what, () => respond(server, { instructions: `The code is ${form}.`, input: text })])),
+        'a system message': () => server.post(CHAT, { messages: [{ role: 'system', content: yes }, { role: 'user', content: text }] }),
+        'a file': () => respond(server, { input: [{ role: 'user', content: [{ type: 'input_text', text }, file(`${yes}.txt`)] }] }),
+        'a sentence': () => server.post('/v1/chat/stream', { message: `Is ${code} the right one?` }),
+        'a context': async () => (await server.open('POST', '/ag-ui', agui([{ description: 'what the page shows', value: yes }]))).read(),
+        'a function': () => respond(server, { input: text, tools: [fn('look', `Say ${yes}`)] }),
+        'its name': () => respond(server, { input: text, tools: [fn(`look_${code}`), fn(`see_${digits.join('-')}`)], tool_choice: { type: 'function', name: `look_${code}` } }),
+        'its schema': () => respond(server, { input: text, tools: [fn('look', '', { [`p${code}`]: { type: 'string' } }), fn('see', '', { x: { enum: [Number(code)] } }), fn('hear', '', { x: { description: forms.blanks } })] }),
+    };
+    for (const [what, say] of Object.entries(elsewhere)) {
+        const heard = model.heard.length;
+        await say();
+        check(model.heard.length > heard, `${what}: a model was asked`);
+        unheard(what);
+    }
+    same([(await server.get('/v1/approvals?status=pending')).json.approvals.length, it.at.books.length], [1, 0], 'and it waits');
+    const amount = await server.post('/v1/chat/stream', { message: `No, ${(Number(code) + 1) % 10000 + 10000} and 5000${code}1` });
+    check(amount.status === 200 && JSON.stringify(model.heard.at(-1)).includes(`5000${code}1`), 'a number is a number');
+    model.heard.pop();
+    await chat.say(`no ${code} because ${wide} is not what I want, ${code} neither`);
+    unheard('a reason');
+    await respond(server, { conversation: chat.thread, instructions: yes, input: text });
+    unheard('when it is over');
+});
+
 test('at doors with buttons a code that waits is no message either: nothing is decided, withdrawn or told to a model', async (t) => {
     const it = await asks(t), { server, code, model, chat } = it, heard = model.heard.length, thread = chat.thread;
     const ui = (text, id) => ({ id: thread, messages: [{ id, role: 'user', parts: [{ type: 'text', text }] }], trigger: 'submit-message' });
@@ -232,4 +271,49 @@ test('an answer after its question was decided, or in a copy of the conversation
     await chat.say(`yes ${code}`);
     same([chat.thread, model.heard.length], [thread, before]);
     check(!JSON.stringify(model.heard).includes(code), 'a copy');
+});
+
+// --- a yes with more in it ----------------------------------------------------------------------------
+
+for (const [type, tools] of [['mcp_approval_response', [{ type: 'mcp', server_label: 'parley' }]], ['parley:approval_response', [{ type: 'parley:approvals' }]]])
+    test(`${type}: a grant and other arguments come with a yes, and are judged as by REST`, async (t) => {
+        const b = await bank(t), server = await t.serve({ config: payments(b, { edit: ['/amount'], grant: { for: 600, count: 5 } }) });
+        const ask = async (n) => asksOf(await respond(server, { input: `Send ${n} dollars to Hanako`, tools }))[0];
+        const yes = (q, more) => respond(server, { tools, input: [{ type, approval_request_id: q.id, approve: true, ...more }] });
+        const q = await ask(50), input = JSON.parse(q.arguments);
+        if (type.startsWith('parley:')) same([q.edit, q.grant.for, q.grant.count], [['/amount'], 600, 5], 'what is offered');
+        for (const [more, code] of [[{ input: { ...input, recipient: 'Mallory' } }, 'edit_not_allowed'], [{ input: { ...input, amount: -1 } }, 'edit_invalid'], [{ grant: { scope: 'me', for: 6000 } }, 'grant_too_wide'], [{ grant: 5 }, 'grant_invalid']]) {
+            const r = await server.post('/v1/responses', { tools, input: [{ type, approval_request_id: q.id, approve: true, ...more }] });
+            same([r.status, r.json.error?.code], [422, code], JSON.stringify(more));
+        }
+        same(b.books, [], 'nothing happened, and it still waits');
+        const edited = await yes(q, { input: { ...input, amount: 45 } }), told = edited.output.find((x) => ['mcp_call', 'parley:tool_call'].includes(x.type));
+        same(b.books.map((p) => p.amount), [45]);
+        same(edited.output.map((x) => x.type), [told?.type, 'message'], 'what came of it, and words about it');
+        same([JSON.parse(told.arguments).amount, told.status, told.error, told.approval_request_id], [45, 'completed', null, q.id]);
+        const again = await yes(q, { input: { ...input, amount: 45 } });
+        same([again.id, b.books.length], [edited.id, 1], 'sent again, it is told again');
+        const second = await ask(60);
+        await yes(second, { grant: { scope: 'me', count: 3 } });
+        await until(() => b.books.length === 2, 'the payment');
+        same(asksOf(await respond(server, { input: 'Send 61 dollars to Hanako', tools })), [], 'the grant allows it');
+        same(b.books.map((p) => p.amount), [45, 60, 61]);
+        same((await server.get('/v1/grants')).json.grants.map((g) => [g.uses, g.count]), [[2, 3]]);
+    });
+
+test('an edit that must be asked about again is a question of its own, and one by another door is told as done', async (t) => {
+    const above = (value) => ({ pointer: '/amount', op: '>', value }), b = await bank(t), tools = [{ type: 'mcp', server_label: 'parley' }];
+    const server = await t.serve({ config: payments(b, { edit: ['/amount'], confirm: { when: [above(10), above(100)] } }) });
+    const yes = (id, input) => ({ tools, input: [{ type: 'mcp_approval_response', approval_request_id: id, approve: true, input }] });
+    const [q] = asksOf(await respond(server, { input: 'Send 50 dollars to Hanako', tools })), input = JSON.parse(q.arguments);
+    const { response: anew } = await stream(server, yes(q.id, { ...input, amount: 500 })), [q2] = asksOf(anew);
+    same([anew.output.length, JSON.parse(q2.arguments).amount, b.books], [1, 500, []]);
+    const done = await respond(server, yes(q2.id)), told = (r) => callsOf(r).map((x) => [JSON.parse(x.arguments).amount, x.status, x.approval_request_id]);
+    same([told(done), b.books.map((p) => p.amount)], [[[500, 'completed', q2.id]], [500]]);
+    const asked = await respond(server, { input: 'Send 50 dollars to Hanako', tools }), [q3] = asksOf(asked);
+    same((await decide(server, null, q3.id, true, { input: { ...input, amount: 45 } })).status, 200);
+    await until(async () => (await server.get('/v1/threads')).json.threads.every((x) => x.state === 'idle'), 'the end of it');
+    same(b.books.map((p) => p.amount), [500, 45]);
+    const on = await respond(server, { previous_response_id: asked.id, input: 'And?', tools });
+    same(told(on), [[45, 'completed', q3.id]]);
 });

@@ -2,7 +2,7 @@
 import net from 'node:net';
 import { once } from 'node:events';
 import { raw, same, test, until } from './lib.mjs';
-import { sound } from './openai.mjs';
+import { Chat, sound } from './openai.mjs';
 import { bank, payments, script } from './org.mjs';
 
 const CHAT = '/v1/chat/completions', RESPONSES = '/v1/responses';
@@ -76,6 +76,64 @@ test('what a cut chat did stays done: its retry says what came of it, and pays n
     }
     same(at.books.map((x) => x.recipient), ['Hanako', 'Taro'], 'each once');
     same(model.heard.at(-1).messages.filter((m) => m.role === 'tool').length, 1, 'the model knows what came of it');
+});
+
+test('the same yes in words, sent again after its connection was cut, is told what came of it; it pays once', async (t) => {
+    let pay;
+    const at = await bank(t, () => new Promise((yes) => { pay = yes; })), model = await script(t);
+    const server = await t.serve({ config: { ...payments(at), model: model.model } });
+    for (const [to, early] of [['Hanako', true], ['Taro', false]]) for (const stream of [true, false]) {
+        model.steps.splice(0, 9, [['process_payment', { recipient: `${to} ${stream}`, amount: 50, currency: 'USD' }]], 'It is paid.');
+        const chat = new Chat(server);
+        await chat.say(`Send 50 dollars to ${to}, ${stream}`);
+        const body = { messages: [...chat.messages, { role: 'user', content: `yes ${chat.code}` }], stream };
+        const seq = async () => (await server.get(`/v1/threads/${chat.thread}`)).json.seq;
+        let begun;
+        await leaves(server, CHAT, body, async () => { await until(() => pay, 'the payment to be under way'); begun = await seq(); }, 'reset');
+        await until(async () => await seq() > begun, 'that it was left');
+        const again = async () => { const s = await (await server.open('POST', CHAT, { ...body, stream: true })).read(); return [wordsOf(s), reasonOf(s), s.thread]; };
+        const going = early && again();
+        pay();
+        if (!early) await stopped(server, chat.thread);
+        pay = undefined;
+        for (const told of [await (going || again()), await again(), await again()]) same(told, ['It is paid.', 'stop', chat.thread], `${to} ${stream}`);
+    }
+    same(at.books.length, 4, 'each once');
+});
+
+test('the same yes in words, sent again after the server was killed, is told what came of it; it pays once', async (t) => {
+    const at = await bank(t), model = await script(t);
+    const server = await t.serve({ config: { ...payments(at), model: model.model } });
+    model.steps.push([['process_payment', { recipient: 'Hanako', amount: 50, currency: 'USD' }]], 'It is paid.', 'It is paid.');
+    const chat = new Chat(server);
+    await chat.say('Send 50 dollars to Hanako');
+    let speak;
+    model.thinks = new Promise((yes) => { speak = yes; });
+    const heard = model.heard.length, body = { messages: [...chat.messages, { role: 'user', content: `yes ${chat.code}` }] };
+    await leaves(server, CHAT, body, () => until(() => model.heard.length > heard, 'the model to be told of the payment'), 'reset');
+    await server.restart('SIGKILL');
+    speak();
+    for (let i = 0; i < 2; i++) same((await server.post(CHAT, body)).json.choices[0].message.content, 'It is paid.');
+    same(at.books.length, 1);
+});
+
+test('a no in words that was cut is told again as the no it is', async (t) => {
+    const at = await bank(t), model = await script(t);
+    const server = await t.serve({ config: { ...payments(at), model: model.model } });
+    model.steps.push([['process_payment', { recipient: 'Hanako', amount: 50, currency: 'USD' }]]);
+    const chat = new Chat(server);
+    await chat.say('Send 50 dollars to Hanako');
+    let speak;
+    model.thinks = new Promise((yes) => { speak = yes; });
+    const heard = model.heard.length, body = { messages: [...chat.messages, { role: 'user', content: `no ${chat.code}` }] };
+    await leaves(server, CHAT, body, () => until(() => model.heard.length > heard, 'the model to be asked'), 'reset');
+    await stopped(server, chat.thread);
+    speak();
+    for (let i = 0; i < 2; i++) {
+        const r = await server.post(CHAT, body);
+        same(/already denied/.test(r.json.choices[0].message.content), true, r.text);
+    }
+    same([at.books, (await server.get('/v1/approvals?status=pending')).json.approvals.length], [[], 0]);
 });
 
 test('a retry of what a person stopped is not begun anew', async (t) => {

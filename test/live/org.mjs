@@ -2,15 +2,32 @@
 // approvals stand on. The demo model calls `process_payment`; here it is an http tool, so that what
 // was really paid is in the bank's own list.
 import { createHash, createHmac } from 'node:crypto';
+import fs from 'node:fs';
 import http from 'node:http';
-import { settled } from './lib.mjs';
+import path from 'node:path';
+import { same, settled } from './lib.mjs';
 
 export const sha256 = (text) => createHash('sha256').update(text).digest('hex');
 
 // {ada: ['user'], fay: ['finance'], ...} as auth.keys; and the headers that show a key.
 export const key = (name) => `pk_${name}_0123456789abcdef`;
 export const auth = (people) => ({ keys: Object.entries(people).map(([principal, roles]) => ({ sha256: sha256(key(principal)), principal, roles })) });
-export const as = (name, more = {}) => (name ? { authorization: `Bearer ${key(name)}`, ...more } : more);
+export const as = (name, more = {}) => (!name || typeof name === 'object' ? { ...name, ...more } : { authorization: `Bearer ${key(name)}`, ...more });
+
+// People whom tokens of a provider let in, with the roles that these name: `auth` is for a configuration,
+// person(name, ...roles) stands wherever a name of auth.keys would.
+const b64 = (x) => Buffer.from(JSON.stringify(x)).toString('base64url'), SHARED = 'a secret of the two of us, long enough';
+export function tokens(dir) {
+    const file = path.join(dir, 'provider-secret');
+    fs.writeFileSync(file, SHARED + '\n');
+    const person = (sub, ...roles) => {
+        const input = `${b64({ alg: 'HS256' })}.${b64({ iss: 'https://id', aud: 'parley', sub, roles, exp: Math.floor(Date.now() / 1000) + 3600 })}`;
+        return { authorization: `Bearer ${input}.${createHmac('sha256', SHARED).update(input).digest('base64url')}` };
+    };
+    return { auth: { jwt: { issuer: 'https://id', audience: 'parley', keys_file: file, algorithms: ['HS256'] } }, person };
+}
+// They were here with these roles, and did nothing.
+export const seen = async (server, person) => same((await server.get('/v1/session', person)).status, 200);
 
 // A bank: `books` has every payment that reached it. `reply` may decide otherwise about one.
 export async function bank(t, reply = () => undefined) {
@@ -87,6 +104,11 @@ export const office = (t, b, tool = {}, rules = RULES, more = {}) => t.serve({ c
 export const LINKS = { public_url: 'http://127.0.0.1', links: { key: 'text:0123456789abcdef0123456789abcdef' } };
 export const BOT = { ...PEOPLE, bot: ['notifier'] };
 export const desk = (t, b, more = {}) => t.serve({ config: payments(b, {}, { auth: auth(BOT), approvals: { rules: RULES }, ...LINKS, ...more }) });
+
+// Links: made by whom for whom, where one leads, and a press of one of its buttons.
+export const link = (server, who, id, person, more = {}) => server.post(`/v1/approvals/${id}/links`, { for: person, ...more }, as(who));
+export const pathOf = (r) => new URL(r.json.url).pathname;
+export const press = (server, at, decision, more = '', headers = {}) => server.request('POST', at, `decision=${decision}${more}`, { 'content-type': 'application/x-www-form-urlencoded', ...headers });
 
 // A receiver of webhooks: what it got, checked against its secret; `answer` says how it replies.
 export const SECRET = `whsec_${Buffer.from('a secret of twenty-four b').toString('base64')}`;

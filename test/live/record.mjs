@@ -22,10 +22,10 @@ export function keys(dir) {
 export const STORES = [['a file', async () => ''], ['a database', async () => storeUrl(await newStore())]];
 
 // {config} as for any server, on the database at {url}; without one on a file.
-async function serve(t, dir, config, url) {
-    if (!url) return t.serve({ dir, config });
+async function serve(t, dir, config, url, more = {}) {
+    if (!url) return t.serve({ ...more, dir, config });
     const db = path.join(dir, 'x.db');
-    return t.serve({ dir, store: null, db, config: { ...config, store: url, demo: { ...config.demo, ledger: `${db}.ledger.jsonl` } } });
+    return t.serve({ ...more, dir, store: null, db, config: { ...config, store: url, demo: { ...config.demo, ledger: `${db}.ledger.jsonl` } } });
 }
 const about = (dir, server, url) => ['--config', path.join(dir, 'parley.json'), ...(url ? [] : ['--store', server.db])];
 
@@ -49,21 +49,21 @@ export const noted = (file, count) => until(() => lines(file).length >= count &&
 
 // The verifier that shares no code with parley, over three files.
 export const verifier = (...files) => runToEnd(process.execPath, [path.join(ROOT, 'examples/audit-verify/verify.mjs'), ...files]);
-export async function stranger(t, { cli, pub }, kept) {
+export async function stranger(t, { cli, pub }, kept, ...more) {
     const out = path.join(t.folder(), 'export.jsonl');
     const r = await cli('export');
     same([r.code, r.err], [0, '']);
     fs.writeFileSync(out, r.out);
     fs.writeFileSync(`${out}.kept`, kept);
-    return { export: r.out, ...(await verifier(out, pub, `${out}.kept`)) };
+    return { export: r.out, ...(await verifier(out, pub, `${out}.kept`, ...more)) };
 }
 
 // --- people --------------------------------------------------------------------------------------
 
 const ROLES = { ann: ['user'], bob: ['user', 'approver'], fay: ['approver'], fin: ['approver'], root: ['admin'] };
 // A server that knows them.
-export async function organisation(t, config = {}, { url, roles = ROLES } = {}) {
-    const dir = t.folder(), server = await serve(t, dir, { auth: auth(roles), ...config }, url);
+export async function organisation(t, config = {}, { url, roles = ROLES, ...more } = {}) {
+    const dir = more.dir ?? t.folder(), server = await serve(t, dir, { auth: auth(roles), ...config }, url, more);
     const cli = (...args) => parley(['people', ...args, ...about(dir, server, url)]);
     const audit = (...args) => parley(['audit', ...args, ...about(dir, server, url)]);
     const erase = (name, who) => parley(['people', 'erase', name, server.url], { env: { ...process.env, PARLEY_KEY: key(who) } });

@@ -3,24 +3,13 @@
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import { configured, same, check, skip, sound, test, until } from './lib.mjs';
+import { configured, reload, same, check, sound, test, until } from './lib.mjs';
 import { Live } from './ai.mjs';
 import { KEY, startUpstream } from './upstream.mjs';
 
 const key = (text, principal, roles = ['user']) => ({ sha256: createHash('sha256').update(text).digest('hex'), principal, roles });
 const ADA = 'pk_ada_0123456789', BOB = 'pk_bob_0123456789';
 
-// Writes the file and sends the signal; answers with what the log says about it.
-async function reload(server, config, text = JSON.stringify(configured(config))) {
-    if (!server.child) skip('it is for one process');
-    const before = server.log.length;
-    fs.writeFileSync(path.join(server.dir, 'parley.json'), text);
-    server.child.kill('SIGHUP');
-    const said = () => server.log.slice(before).filter((l) => l.event.startsWith('reload.'));
-    await until(() => said().some((l) => l.event === 'reload.done' || l.note?.includes('stays')), 'the reload');
-    await server.get('/healthz');          // a turn of the loop: everything is said
-    return said();
-}
 const named = (said, event, member) => said.find((l) => l.event === event)?.[member];
 
 test('a stream and a socket go on through a reload, and who comes next meets the new values', async (t) => {

@@ -26,7 +26,7 @@ function typescript(t) {
         fs.copyFileSync(path.join(ROOT, 'clients/typescript/parley.ts'), path.join(dir, 'parley.ts'));
         fs.writeFileSync(path.join(dir, 'program.ts'), program.replace("'./parley'", "'./parley.js'"));
         const options = ['--strict', '--target', 'es2022', '--module', 'nodenext', '--lib', 'es2022,dom,dom.asynciterable', '--types', ''];
-        const made = await runToEnd(TSC, [...options, 'program.ts', 'node.d.ts'], { cwd: dir, env: clean() });
+        const made = await runToEnd(TSC, [...options, 'program.ts', 'node.d.ts'], { cwd: dir, env: clean(), ms: 120000 });
         same([made.code, made.out], [0, ''], 'the compiler');
         return runToEnd(process.execPath, ['program.js'], { cwd: dir, env: clean() });
     } };

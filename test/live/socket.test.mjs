@@ -135,6 +135,21 @@ test('ping is answered at once with the same timestamp, also while words stream'
     await until(() => { l.pump(); return l.frames.some((f) => f.done); }, 'the end');
 });
 
+test('plain text goes on from an earlier answer by `after`, as messages do', async (t) => {
+    const server = await t.serve(), first = new Chat(t, server, '/api/chat', 'versions');
+    await first.say('What is the weather in Tokyo?');
+    const tokyo = first.last.id;
+    await first.edit(first.messages[0].id, 'What is the weather in Paris?');
+    const l = await Live.open(t, server, { thread: 'versions' });
+    l.send('message', { text: 'hello', after: 'run_nobody' });
+    same((await l.control('error')).code, 'unknown_message');
+    l.send('message', { text: 'hello', after: tokyo });
+    await settled(server, 'versions');
+    await until(async () => (await server.get('/v1/threads/versions')).json.messages.length === 4, 'the answer');
+    const shown = (await server.get('/v1/threads/versions')).json;
+    same([shown.messages[0].parts[0].text, shown.versions.map((v) => v.messages[0].parts[0].text)], ['What is the weather in Tokyo?', ['What is the weather in Paris?']]);
+});
+
 test('audio, unknown types and bytes are refused with a code, the socket stays', async (t) => {
     const server = await t.serve();
     const l = await Live.open(t, server);
@@ -212,20 +227,20 @@ test('SIGTERM closes sockets with 1012; the next server goes on from the place',
 
 // --- all sockets of a thread ---------------------------------------------------------------------------------
 
-test('every tab sees every word, and every decision within 50 ms, whoever made it', async (t) => {
+test('every tab sees every word, and every decision at once, whoever made it', async (t) => {
     const server = await t.serve();
     const first = await Live.open(t, server);
     await first.say(PAY);
     const tabs = [first, ...await Promise.all([1, 2, 3].map(() => Live.open(t, server, { thread: first.thread })))];
     const q = first.asked[0];
-    const heard = tabs.map((l) => l.control('data-approval').then((d) => [Date.now(), d]));
-    const start = Date.now();
+    let deaf = tabs.length, asked = 0;
+    const heard = tabs.map((l) => l.control('data-approval').then((d) => (deaf--, d)));
     const r = await decide(server, q.id, true);
     same(r.status, 200);
-    for (const [at, d] of await Promise.all(heard)) {
-        same(d, { type: 'data-approval', id: q.id, data: { status: 'approved', decided_by: 'local' } });
-        check(at - start < 1000, `at once: ${at - start} ms`);
-    }
+    // Not by a clock, which goes on when the machine does not: so many requests later everybody must have heard it.
+    for (; deaf && asked < 200; asked++) await server.get('/healthz');
+    same(deaf, 0, 'tabs that have heard nothing');
+    for (const d of await Promise.all(heard)) same(d, { type: 'data-approval', id: q.id, data: { status: 'approved', decided_by: 'local' } });
     const told = await Promise.all(tabs.map((l) => l.turn()));
     for (const turn of told) same(merged(turn.chunks), merged(told[0].chunks), 'what each tab was told');
 });

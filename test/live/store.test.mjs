@@ -1,30 +1,10 @@
 // Store trouble: the file locked by another process, taken away, restored over a crash; the disk full. New work gets
 // 503 store_unavailable, reading goes on, and it heals by itself.
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { check, parley, same, settled, skip, sound, test, told, until } from './lib.mjs';
-
-// Another program that can hold the database: lock.take(), lock.free().
-async function locker(t, db) {
-    const child = spawn('python3', ['-u', '-c', `
-import sqlite3, sys
-c = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=10)
-print("ready")
-for line in sys.stdin:
-    c.execute(line)
-    print(line.strip())
-`, db], { stdio: ['pipe', 'pipe', 'inherit'] });
-    t.defer(() => child.kill('SIGKILL'));
-    let out = '';
-    child.stdout.setEncoding('utf8').on('data', (d) => { out += d; });
-    const said = (word) => until(() => { if (child.exitCode !== null) throw new Error('the locker ended'); return out.endsWith(word + '\n'); }, word);
-    const tell = (word) => { child.stdin.write(word + '\n'); return said(word); };
-    await said('ready');
-    return { take: () => tell('BEGIN EXCLUSIVE'), free: () => tell('ROLLBACK') };
-}
-
-const python = () => { if (spawnSync('python3', ['-c', 'import sqlite3']).status !== 0) skip('no python3 with sqlite3'); };
+import { locker, python } from './locker.mjs';
 
 async function refused(server, body = { message: 'hello' }) {
     const r = await server.post('/v1/chat/stream', body);

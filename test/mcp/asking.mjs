@@ -15,7 +15,8 @@ const tools = [
 ];
 const modern = process.argv[2] === 'modern';
 const form = (message, requestedSchema) => ({ message, requestedSchema });
-const ACCOUNT = object({ account: { type: 'string' }, sure: { type: 'boolean' } }, ['account']);
+// what `ask` asks for; ASK_SCHEMA: something else
+const ACCOUNT = process.env.ASK_SCHEMA ? JSON.parse(process.env.ASK_SCHEMA) : object({ account: { type: 'string' }, sure: { type: 'boolean' } }, ['account']);
 const send = (m) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...m }) + '\n');
 const answer = (id, text) => send({ id, result: { content: [{ type: 'text', text }] } });
 const changed = () => send({ method: 'notifications/tools/list_changed' });

@@ -1,11 +1,11 @@
 // client.test.mjs -- parley's MCP client against real servers and the conformance suite.
 // Needs build-test/mcp-client and, for the conformance suite, the Node 22 of scripts/node.
-import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { check as must, same, skip } from "../lib/check.mjs";
-import { BIN, ROOT, runToEnd } from "../lib/program.mjs";
+import { check as must, same } from "../lib/check.mjs";
+import { BIN, runToEnd } from "../lib/program.mjs";
 import { test } from "../lib/test.mjs";
+import { conformance } from "./conformance.mjs";
 
 const here = import.meta.dirname;
 const client = join(dirname(BIN), "mcp-client");
@@ -143,7 +143,6 @@ const suite = [["initialize", "2025-11-25"], ["tools_call", "2025-11-25"], ["eli
     ["tools_call", "2026-07-28"], ["request-metadata", "2026-07-28"], ["sep-2322-client-request-state", "2026-07-28"], ["http-standard-headers", "2026-07-28"],
     ["http-custom-headers", "2026-07-28"], ["http-invalid-tool-headers", "2026-07-28"], ["json-schema-ref-no-deref", "2026-07-28"],
     ["json-schema-2020-12-preservation", "2026-07-28"]];
-const node22 = spawnSync(join(ROOT, "scripts/node"), ["22"], { encoding: "utf8" }).stdout.trim();
 // Accounts: required of both revisions, and of the newer one alone.
 const accounts = ["metadata-default", "metadata-var1", "metadata-var2", "metadata-var3", "basic-cimd", "scope-from-www-authenticate", "scope-from-scopes-supported",
     "scope-omitted-when-undefined", "scope-step-up", "scope-retry-limit", "token-endpoint-auth-basic", "token-endpoint-auth-post", "token-endpoint-auth-none", "pre-registration"];
@@ -153,9 +152,7 @@ const person = `${process.execPath} ${join(here, "person.mjs")}`;
 for (const name of [...accounts, ...newer]) suite.push([`auth/${name}`, "2026-07-28", person]);
 for (const name of process.env.LONG ? accounts : ["scope-step-up"]) suite.push([`auth/${name}`, "2025-11-25", person]);       // the same but for the opening
 for (const [scenario, version, command = client] of suite) test(`conformance ${scenario} ${version}`, async (t) => {
-    if (!node22) skip("the conformance suite needs Node 22");
     const cwd = t.folder();          // alpha releases of the suite leave result files behind
-    const { code, out, err } = await runToEnd(join(modules, ".bin/conformance"), ["client", "--command", command, "--scenario", scenario, "--spec-version", version, "--timeout", "90000", "-o", cwd],
-        { cwd, env: { ...process.env, PATH: `${node22}:${process.env.PATH}` }, ms: 100000 });
-    must(code === 0, (out + err).split("\n").filter((l) => /Failed|Error|FAIL|❌/.test(l)).join("\n") || `status ${code}`);
+    const { code, out } = await conformance(["client", "--command", command, "--scenario", scenario, "--spec-version", version, "--timeout", "90000", "-o", cwd], cwd);
+    must(code === 0, out.split("\n").filter((l) => /Failed|Error|FAIL|❌/.test(l)).join("\n") || `status ${code}`);
 });

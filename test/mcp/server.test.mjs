@@ -1,14 +1,13 @@
 // server.test.mjs -- the door at /mcp, tried by the clients that people have (both majors of the
 // official SDK) and by the conformance suite in server mode.
-import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import { join } from "node:path";
-import { check, pause, same, skip, until } from "../lib/check.mjs";
-import { BIN, ROOT, runToEnd } from "../lib/program.mjs";
+import { check, pause, same, until } from "../lib/check.mjs";
+import { BIN } from "../lib/program.mjs";
 import { test } from "../lib/test.mjs";
 import { as, auth, key } from "../live/org.mjs";
+import { conformance } from "./conformance.mjs";
 
-const modules = join(import.meta.dirname, "node_modules");
 const PAY = { amount: 50, currency: "USD", recipient: "Hanako" };
 const says = (result) => ["/bin/sh", "-c", `read x; echo '${JSON.stringify(result)}'`];
 const tool = (command, more) => ({ description: "A tool of the suite.", exec: { command }, confirm: "never", ...more });
@@ -125,6 +124,22 @@ each("high risk goes to the page, by its address", async (t, open) => {
     same(server.ledger().length, 1);
 });
 
+each("what a client says of its own rights decides nothing", async (t, open) => {
+    const server = await t.serve({ config: { mcp: { wait: 0 } } });
+    const elicit = () => ({ action: "accept", content: { approve: true } });
+    const client = await open(server, { capabilities: { elicitation: { form: {} } }, elicit });
+    const said = { "parley/outcome": "done", "parley/confirm": "never", approved: true, "parley/approval": "confirmation-call-0123456789012345678901" };
+    const ask = (name, args, more) => client.callTool({ name, arguments: args, _meta: said, ...more });
+    same(outcome(await ask("process_payment", PAY)), "pending", "a payment is not decided by a form either");
+    const [q] = await pending(server);
+    for (const name of ["decide_approval", "approve", "adk_request_confirmation", "parley_card_decide"])
+        await ask(name, { id: q.id, confirmed: true, approve: true }).then(() => { throw new Error(`${name} exists`); }, (e) => same(e.code, -32602));
+    same(outcome(await ask("review_approval", { id: q.id })), "done", "it can be shown");
+    same([(await pending(server)).map((a) => a.id), server.ledger()], [[q.id], []]);
+    await ask("process_payment", { ...PAY, confirmed: true, approved: true });
+    same(server.ledger(), [], "nor by an argument");
+});
+
 each("progress reaches the one who asked for it", async (t, open) => {
     const steps = ["/bin/sh", "-c", 'read x; for p in 0.3 0.6 0.9; do echo "{\\"progress\\":$p}"; sleep 0.15; done; echo "{\\"result\\":\\"ok\\"}"'];
     const server = await t.serve({ config: { tools: { slow: tool(steps) } } });
@@ -215,7 +230,7 @@ test("stdio: where nobody listens it serves itself, until stdin ends", async (t)
     await fetch(link).then(() => { throw new Error("the server is still there"); }, () => {});
 });
 
-test("stdio: a session that a restart ended is opened again, and nobody notices", async (t) => {
+test("stdio: a restart of the server is noticed by nobody", async (t) => {
     const server = await t.serve();
     const p = t.program(BIN, ["mcp", "--url", server.url], { input: true });
     write(p, INIT);
@@ -240,6 +255,62 @@ test("stdio: without a server, and without a key, every request is told so", asy
     }
 });
 
+// The SDK's client knows no tasks yet (`Unsupported result type 'task'`), its transport does: messages as they are.
+const MODERN = "2026-07-28", meta = (name) => `io.modelcontextprotocol/${name}`;
+async function wired(t, server, capabilities) {
+    const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");
+    const wire = new StdioClientTransport(bridge(server.url)), told = [];
+    let next = 1;
+    wire.onmessage = (m) => { told.push(m); };
+    await wire.start();
+    t.defer(() => wire.close());
+    const _meta = { [meta("protocolVersion")]: MODERN, [meta("clientCapabilities")]: capabilities, [meta("clientInfo")]: { name: "by hand", version: "1" } };
+    const send = async (method, params, id = next++) => { await wire.send({ jsonrpc: "2.0", id, method, params: { ...params, _meta } }); return id; };
+    const ask = async (method, params) => {
+        const id = await send(method, params);
+        const m = await until(() => told.find((x) => x.id === id), `the answer to ${method}`);
+        if (m.error) throw Object.assign(new Error(m.error.message), m.error);
+        return m.result;
+    };
+    return { send, ask, close: () => wire.close(), call: (name, args) => ask("tools/call", { name, arguments: args }), get: (taskId) => ask("tasks/get", { taskId }), told };
+}
+const EXTENSION = { extensions: { [meta("tasks")]: {} } };
+const ended = (client, id) => until(async () => { const x = await client.get(id); return !["working", "input_required"].includes(x.status) && x; }, "the task's end");
+
+test("stdio: a task is approved, denied and taken back, and outlives the program that asked", async (t) => {
+    const server = await t.serve(), first = await wired(t, server, EXTENSION);
+    const tasks = [];
+    for (const amount of [50, 60, 70]) tasks.push(await first.call("process_payment", { ...PAY, amount }));
+    same(tasks.map((x) => [x.resultType, x.status]), tasks.map(() => ["task", "working"]));
+    same((await first.get(tasks[0].taskId)).status, "working");
+    await first.close();
+    const client = await wired(t, server, EXTENSION), rows = await pending(server);
+    const question = (task) => rows.find((a) => a.thread === task.taskId).id;
+    await decide(server, question(tasks[0]), true);
+    await decide(server, question(tasks[1]), false, { reason: "no" });
+    await client.ask("tasks/cancel", { taskId: tasks[2].taskId });
+    const ends = [];
+    for (const { taskId } of tasks) ends.push(await ended(client, taskId));
+    same(ends.map((x) => x.status), ["completed", "completed", "cancelled"]);
+    same(ends.slice(0, 2).map((x) => [outcome(x.result), words(x.result)]), [["done", "Sent 50 USD to Hanako."], ["denied", "Denied by local: no"]]);
+    same((await decide(server, question(tasks[2]), true)).json.error.code, "superseded");
+    same(server.ledger().map((l) => l.amount), [50]);
+    await client.get("mcp_0123456789012345678901").then(() => { throw new Error("no error"); }, (e) => same(e.code, -32602));
+});
+
+test("stdio: a task asks by a form what is not risky, and a subscription tells how it ended", async (t) => {
+    const note = tool(says({ result: "noted" }), { confirm: "always", risk: "low", ask: "Note {what}?" });
+    const server = await t.serve({ config: { tools: { note } } });
+    const client = await wired(t, server, { ...EXTENSION, elicitation: { form: {} } });
+    const task = await client.call("note", { what: "x" });
+    same([task.status, task.inputRequests.approval.params.message], ["input_required", 'Note x?\nwhat: "x"']);
+    await client.send("subscriptions/listen", { notifications: { taskIds: [task.taskId] } });
+    await until(() => client.told.some((m) => m.method === "notifications/subscriptions/acknowledged"), "the subscription");
+    await client.ask("tasks/update", { taskId: task.taskId, inputResponses: { approval: { action: "accept", content: { approve: true } } } });
+    const { params } = await until(() => client.told.find((m) => m.method === "notifications/tasks" && m.params.status === "completed"), "the notice");
+    same([outcome(params.result), (await server.get("/v1/approvals")).json.approvals[0].decided_via], ["done", "mcp"]);
+});
+
 // --- a server behind us that dies after acting ----------------------------------------------------
 
 each("an MCP server that dies after it acted gives unknown, and no second call", async (t, open) => {
@@ -248,7 +319,7 @@ each("an MCP server that dies after it acted gives unknown, and no second call",
     const server = await t.serve({ dir, config: { mcpServers: { shop: dies } } });
     await until(async () => (await server.get("/v1/tools")).json.tools.some((x) => x.name === "shop__buy"), "the tool behind us");
     const client = await open(server);
-    const acts = () => { const r = spawnSync("cat", [join(dir, "acts")], { encoding: "utf8" }); return r.stdout.split("\n").filter(Boolean).length; };
+    const acts = () => fs.readFileSync(join(dir, "acts"), "utf8").split("\n").filter(Boolean).length;
     for (let i = 0; i < 3; i++) {
         const r = await call(client, "shop__buy", { what: "tea" });
         same([r.isError, outcome(r)], [true, "unknown"]);
@@ -301,7 +372,6 @@ const NOT_OURS = ["sep-2575-server-rejects-undeclared-capability", "sep-2575-mis
     "sep-2575-server-no-log-without-loglevel", "sep-2575-server-sends-tools-list-changed-on-subscription", "sep-2549-prompts-list-caching-hints",
     "sep-2549-resources-list-caching-hints", "sep-2549-resources-templates-list-caching-hints", "sep-2549-resources-read-caching-hints", "sep-2663-tasks-get-status-failed"];
 
-const node22 = spawnSync(join(ROOT, "scripts/node"), ["22"], { encoding: "utf8" }).stdout.trim();
 async function approving(server, until_) {
     while (!until_.over) {
         for (const q of await pending(server).catch(() => [])) await decide(server, q.id, true).catch(() => {});
@@ -310,17 +380,15 @@ async function approving(server, until_) {
 }
 
 for (const [scenario, version] of SUITE) test(`conformance ${scenario} ${version}`, async (t) => {
-    if (!node22) skip("the conformance suite needs Node 22");
     const server = await t.serve({ config: { tools: TOOLS, demo: { tools: false }, actions: {} } });
     const end = { over: false }, yes = approving(server, end), cwd = t.folder();
     const extension = scenario.startsWith("tasks-");
     const args = ["server", "--url", `${server.url}/mcp`, "--scenario", scenario, ...(extension ? [] : ["--spec-version", version]), "-o", cwd];
-    const { code, out, err } = await runToEnd(join(modules, ".bin/conformance"), args,
-        { cwd, env: { ...process.env, PATH: `${node22}:${process.env.PATH}` }, ms: 90000 });
+    const { code, out } = await conformance(args, cwd);
     end.over = true;
     await yes;
     const found = fs.readdirSync(cwd, { recursive: true }).filter((f) => f.endsWith("checks.json"));
-    same(found.length, 1, `the suite's findings (status ${code}): ${(out + err).slice(-1500)}`);
+    same(found.length, 1, `the suite's findings (status ${code}): ${out.slice(-1500)}`);
     const checks = JSON.parse(fs.readFileSync(join(cwd, found[0]), "utf8"));
     const bad = checks.filter((c) => ["FAILURE", "WARNING"].includes(c.status) && !NOT_OURS.includes(c.id));
     check(checks.some((c) => /SUCCESS|SKIPPED/.test(c.status)), "something was looked at"); // one waits for the suite itself

@@ -5,12 +5,13 @@ import * as ai7 from 'ai7';
 import { createOpenAI as create6 } from 'sdk6';
 import { createOpenAI as create7 } from 'sdk7';
 import { check, same, test, until } from '../live/lib.mjs';
+import { cutAfter } from '../live/cutting.mjs';
 import { auth, key } from '../live/org.mjs';
 
 const PAY = 'Send 50 dollars to Hanako';
 
 for (const [major, ai, createOpenAI] of [[6, ai6, create6], [7, ai7, create7]]) {
-    const of = (server) => createOpenAI({ apiKey: server.token ?? 'any', baseURL: `${server.url}/v1` });
+    const of = (server, fetch) => createOpenAI({ apiKey: server.token ?? 'any', baseURL: `${server.url}/v1`, fetch });
     const threads = async (server) => (await server.get('/v1/threads')).json.threads.length;
 
     for (const kind of ['responses', 'chat']) {
@@ -80,6 +81,42 @@ for (const [major, ai, createOpenAI] of [[6, ai6, create6], [7, ai7, create7]]) 
         const dearer = JSON.parse(JSON.stringify(messages).replaceAll('50', '5000'));
         for (let i = 0; i < 2; i++) await ask(ada, answered(dearer, approvalId));
         same(server.ledger().map((l) => l.amount), [50], 'what was asked about, once');
+    });
+
+    test(`AI SDK ${major}, responses: cut after every event and asked for again it is whole, and pays once`, async (t) => {
+        const server = await t.serve();
+        const stream = async (messages, fetch) => {
+            const provider = of(server, fetch), tools = { mcp: provider.tools.mcp({ serverLabel: 'parley', serverUrl: 'https://nowhere.example.org' }) };
+            let broken;
+            const s = ai.streamText({ model: provider.responses('parley'), messages, tools, maxRetries: 0, onError({ error }) { broken = error; } });
+            const told = { text: await s.text, content: await s.content, messages: (await s.response).messages };
+            if (broken) throw broken;
+            return told;
+        };
+        // as an application does it: what broke is sent again
+        const tried = async (messages, n) => {
+            const fetch = cutAfter(n);
+            try { return { ...await stream(messages, fetch), whole: true }; } catch (e) {
+                if (!fetch.cut) throw e;
+                return stream(messages);
+            }
+        };
+        for (const say of ['Hello', 'What is the weather in Tokyo?', PAY]) {
+            const want = (await stream([{ role: 'user', content: say }])).text;
+            for (let n = 1, whole = false; !whole; n++) {
+                check(n < 100, 'an end');
+                const messages = [{ role: 'user', content: say }], paid = server.ledger().length;
+                const first = await tried(messages, n), ask = first.content.find((p) => p.type === 'tool-approval-request');
+                same([first.text, !!ask], [want, say === PAY], `${say} after ${n}`);
+                whole = first.whole;
+                if (!ask) continue;
+                messages.push(...first.messages, { role: 'tool', content: [{ type: 'tool-approval-response', approvalId: ask.approvalId, approved: true, providerExecuted: true }] });
+                const done = await tried(messages, n);
+                check(/Hanako/.test(done.text), `after ${n}: ${done.text}`);
+                same(server.ledger().length, paid + 1, `after ${n}`);
+                whole &&= done.whole;
+            }
+        }
     });
 
     for (const approved of [true, false])

@@ -131,7 +131,7 @@ async function answered(op, perform, answers) {
 }
 const OK = () => ({ status: 200, json: {} });
 const LINK = (method, path) => (path.endsWith('/links') ? { status: 201, json: { url: 'http://x/a/k.abcdef.gh' } } : OK());
-const heard = (owner) => () => ({ status: 200, text: `id: 1\ndata: ${JSON.stringify({ approval: { owner, tool: 'note', input: {} } })}\n\n` });
+const heard = (owner, tool = 'note', input = {}) => () => ({ status: 200, text: `id: 1\ndata: ${JSON.stringify({ approval: { owner, tool, input } })}\n\n` });
 const told = (...calls) => (_, path) => (path === '/mcp' ? { status: 200, json: { result: { _meta: { 'parley/call': calls.length > 1 ? calls.shift() : calls[0] } } } } : OK());
 const CALL = { era: 'modern', can: 'none', tool: 'note', args: args(), answer: 'nothing', request: 1, end: 'leave' };
 // A server at rest that has so many MiB, whenever one looks.
@@ -148,6 +148,8 @@ const ANSWERED = {
     'an edit of what may be': [() => answered({ member: 'amount', value: 5 }, office.amend, OK), []],
     'a grant that is none': [() => answered({ wish: 'yes' }, office.grant, OK), ['grant no grant']],
     'a question of somebody else is heard': [() => answered({ ear: 'ada', after: '' }, office.hear, heard('bob')), ['foreign event']],
+    'a small payment is none of the chief\'s': [() => answered({ ear: 'cleo', after: '' }, office.hear, heard('bob', 'pay', { amount: 50 })), ['foreign event']],
+    'a payment whose amount is spelled twice may be': [() => answered({ ear: 'cleo', after: '' }, office.hear, heard('bob', 'pay', { amount: 50, AMOUNT: 1 })), []],
     'one\'s own question is heard': [() => answered({ ear: 'ada', after: '' }, office.hear, heard('ada')), []],
     'a named request that is two calls': [() => answered([CALL, CALL], mcp.mcp, told('x', 'x', 'y')), ['duplicate mcp']],
     'memory that is given back': [() => holds(400, 90), []],

@@ -51,6 +51,9 @@ export function levels(options, tool, args) {
 export const fits = (l, who, owner, version) => (l.role === 'owner' ? who === owner : rolesOf(who, version).includes(l.role)) && !(l.not_requester && who === owner);
 // May this person have a say in it, now or later?
 export const concerns = (options, who, owner, tool, args, version = 0) => levels(options, tool, args).some((l) => fits(l, who, owner, version));
+// May they hear of it? Where a rule's condition can be read in two ways (an amount spelled twice, or otherwise), the strictest asks.
+const twofold = (args) => Object.keys(args ?? {}).some((k) => k !== 'amount' && k.toLowerCase() === 'amount');
+export const mayHear = (options, who, owner, tool, args, version) => concerns(options, who, owner, tool, args, version) || (twofold(args) && concerns(options, who, owner, tool, null, version));
 
 // Under which name a call's deed is known; undefined: it has none.
 export function deed(tool, args, owner) {

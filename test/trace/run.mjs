@@ -1,10 +1,10 @@
 // run.mjs -- the way of one gated message through the files, held against ARCHITECTURE.md.
 //
-// A build with -Dtrace=true notes every function that the loop thread enters (hooks.c). This program
-// starts it, writes "Send 50 dollars to Hanako", says yes, and reads the notes: the files that were
-// visited, in the order of their first visit, and how often one file of a room was left for another
-// room. Every `room/file.c` that ARCHITECTURE.md names in the chapters of the message's life must be
-// there, and in that order.
+// A build with -Dtrace=true, as build-test is, notes every function that the loop thread enters
+// (hooks.c). This program starts it, writes "Send 50 dollars to Hanako", says yes, and reads the
+// notes: the files that were visited, in the order of their first visit, and how often one file of
+// a room was left for another room. Every `room/file.c` that ARCHITECTURE.md names in the chapters
+// of the message's life must be there, and in that order.
 //
 // --print shows the way; --bin FILE traces another binary (an older one, to compare).
 import { spawn, spawnSync } from 'node:child_process';
@@ -17,15 +17,14 @@ import { fileURLToPath } from 'node:url';
 const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const args = process.argv.slice(2);
 const option = (name) => { const i = args.indexOf(name); return i < 0 ? null : args[i + 1]; };
-const BIN = option('--bin') || path.join(ROOT, 'build-trace/parley');
+const BIN = option('--bin') || process.env.PARLEY_BIN || path.join(ROOT, 'build-test/parley');
 const CHAPTERS = ['In', 'The mailbox', 'The model', 'The gate', 'Out'];
-// How often the way may go from one room to another and back: what it was when this was written (371 to 390), and a
+// How often the way may go from one room to another and back: what it was when this was written (371 to 403), and a
 // little for the moments at which the loop looks. More is a detour that somebody built.
 const CHANGES_MAX = 420;
 
-if (!option('--bin')) {
-    const built = spawnSync(path.join(ROOT, 'scripts/build'),
-        ['build-trace', '-Dbuildtype=debugoptimized', '-Dtrace=true'], { stdio: 'inherit' });
+if (!option('--bin') && !process.env.PARLEY_BIN) {
+    const built = spawnSync(path.join(ROOT, 'scripts/build'), ['build-test'], { stdio: 'inherit' });
     if (built.status !== 0) { console.log('0 passed, 1 failed'); process.exit(1); }
 }
 

@@ -184,11 +184,19 @@ while True:
     if method == "server/discover":
         if mode == "silent":
             continue
+        if mode in ("slow", "modern-slow"):
+            waiting = m
+            continue
         if mode.startswith("modern"):
             say(id=m["id"], result={"capabilities": {"tools": {}}, "supportedVersions": ["2026-07-28"]})
             continue
         say(id=m["id"], error={"code": -32601, "message": "no"})
+    elif method == "initialize" and mode == "modern-slow":
+        say(id=waiting["id"], result={"capabilities": {"tools": {}}, "supportedVersions": ["2026-07-28"]})
+        say(id=m["id"], error={"code": -32601, "message": "no"})
     elif method == "initialize":
+        if mode == "slow":
+            say(id=waiting["id"], error={"code": -32601, "message": "no"})
         version = "1999-01-01" if mode == "old" else "2024-11-05"
         say(id=m["id"], result={"protocolVersion": version, "capabilities": {"tools": {"listChanged": True}}, "serverInfo": {"name": "f", "version": "1"}})
     elif method == "tools/list" and mode == "listless":

@@ -86,8 +86,7 @@ static double seconds(struct timeval t)
     return (double)t.tv_sec + (double)t.tv_usec / 1e6;
 }
 
-/* What this process and those it waited for have worked so far, in seconds. */
-static double worked(void)
+double test_worked(void)
 {
     struct rusage own, theirs;
 
@@ -108,11 +107,11 @@ static double now(void)
 /* With VERBOSE=1: which it was, how long it took, and how much of that was work. */
 static bool told(const struct test *t)
 {
-    double from = now(), work = worked();
+    double from = now(), work = test_worked();
     bool   good = passes(t);
 
     if (getenv("VERBOSE"))
-        printf("%8.3f s %8.3f worked  %s\n", now() - from, worked() - work, t->name);
+        printf("%8.3f s %8.3f worked  %s\n", now() - from, test_worked() - work, t->name);
     return good;
 }
 

@@ -24,8 +24,9 @@ void trace_done(struct trace *t);
 void trace_replay(struct trace *t, const struct wire *w, struct str body,
                   size_t (*next)(void *ctx, size_t left), void *ctx);
 
-/* The lines of `whole` from a replay cut at every byte, or in `rounds` random ways when it is long,
- * must be the same. Returns the number of replays, 0 when one differed. */
+/* The lines of `whole` must be the same from replays in which every byte is once the first of a
+ * piece, or, when it is long, from `rounds` random ones. Returns the number of replays, 0 when one
+ * differed. */
 unsigned trace_all_cuts(const struct wire *w, struct str body, struct str whole, unsigned rounds);
 
 /* Lines of JSON payloads -> one SSE body. Anthropic: with event names; OpenAI: with [DONE]. */

@@ -53,7 +53,7 @@ struct tool *stage_tool(struct stage *s, const char *name, enum tool_where where
     t->where = where;
     t->confirm = confirm;
     t->ops = where == TOOL_SERVER ? &TOOL : NULL;
-    t->timeout_ms = 60;
+    t->timeout_ms = 60000;
     t->expires_s = 3600;
     REQUIRE(registry_add(&s->registry, t) == OK);
     return t;
@@ -224,4 +224,54 @@ void finish_all(struct stage *s)
     for (int i = 0; i < 8; i++)
         if ((s->job = s->open[i])) finishes(s, TOOL_DONE);
     UNTIL(!hub_jobs(s->hub));
+}
+
+/* --- a turn and its pieces ------------------------------------------------------------------- */
+
+void works(struct stage *s, const char *tool, const char *input)
+{
+    say(s, "do it");
+    UNTIL(s->speaking);
+    calls(s, tool, input);
+    stops(s, STOP_CALLS);
+    UNTIL(s->job);
+}
+
+void ends(struct stage *s)
+{
+    UNTIL(s->speaking);
+    stops(s, STOP_END);
+    UNTIL(idle(s));
+}
+
+void turn_with(struct stage *s, const char *tool, const char *input)
+{
+    works(s, tool, input);
+    finishes(s, TOOL_DONE);
+    UNTIL(s->speaking);
+    says(s, "Done.");
+    ends(s);
+}
+
+struct said does(struct stage *s, enum command_kind kind)
+{
+    struct said x;
+    return sent(s, command(kind, &x), &x);
+}
+
+struct str gate_of(struct stage *s)
+{
+    const struct run *r = thread_fold(the_thread(s))->run;
+    for (size_t i = 0; i < r->call_count; i++)
+        if (call_gate(r->calls[i])) return call_gate(r->calls[i])->id;
+    return STR_NONE;
+}
+
+struct said decides(struct stage *s, struct str id, bool yes)
+{
+    struct said     x;
+    struct command *c = command(CMD_DECIDE, &x);
+    c->id = arena_dup(&c->arena, id);
+    c->decide.confirmed = yes;
+    return sent(s, c, &x);
 }

@@ -68,6 +68,18 @@ void            stops(struct stage *s, enum model_stop how);
 void            stage_gate(struct stage *s);
 void            finishes(struct stage *s, enum tool_outcome o);
 void            finish_all(struct stage *s);
+/* what a turn is made of, for tests that are about something else: */
+/* ann asks, the model calls this tool, and its job has begun */
+void            works(struct stage *s, const char *tool, const char *input);
+/* the model has its turn and says no more, and the conversation rests */
+void            ends(struct stage *s);
+/* both, and what the tool did in between */
+void            turn_with(struct stage *s, const char *tool, const char *input);
+/* a command that is nothing but its kind */
+struct said     does(struct stage *s, enum command_kind kind);
+/* the confirmation that the run waits for; none: it waits for none */
+struct str      gate_of(struct stage *s);
+struct said     decides(struct stage *s, struct str id, bool yes);
 
 #define UNTIL(cond)                                                                  \
     do {                                                                             \

@@ -126,6 +126,7 @@ void file_old(void)
              "ALTER TABLE thread DROP COLUMN source; ALTER TABLE thread DROP COLUMN grp;"
              "CREATE INDEX thread_by_change ON thread(owner, updated_ms, id);"
              "ALTER TABLE fact DROP COLUMN link; ALTER TABLE thread DROP COLUMN links;"
+             "ALTER TABLE fact DROP COLUMN digest; DROP TABLE trimmed;"
              "PRAGMA user_version=1");
 }
 

@@ -319,6 +319,7 @@ static void render(struct buf *b, enum store_list_kind kind, const struct store_
         buf_chr(b, ';');
         return;
     case STORE_OLD:
+    case STORE_UNTRIMMED:
     case STORE_LOGS:
     case STORE_UNFINISHED:
         buf_printf(b, STR_FMT "/" STR_FMT " " STR_FMT ";", STR_ARG(r->owner), STR_ARG(r->thread),
@@ -378,6 +379,10 @@ static void render(struct buf *b, enum store_list_kind kind, const struct store_
     case STORE_LAST:
     case STORE_UNTOLD:
         buf_printf(b, "%" PRIu64 " " STR_FMT ";", r->number, STR_ARG(r->line));
+        return;
+    case STORE_SESSIONS:
+        buf_printf(b, STR_FMT " " STR_FMT " %" PRId64 ";", STR_ARG(r->owner), STR_ARG(r->value),
+                   r->updated_ms);
         return;
     }
 }
@@ -480,4 +485,9 @@ enum err fix_remove(struct fix *f, const char *owner, const char *thread, const 
                                            .remove = true,
                                            .stub = str_c(stub),
                                            .at_ms = at_ms });
+}
+
+enum err fix_trim(struct fix *f, const char *owner, const char *thread, struct store_trim t)
+{
+    return do_edit(f, (struct store_edit){ .log = { str_c(owner), str_c(thread) }, .trim = &t });
 }

@@ -91,6 +91,7 @@ struct str fix_session_each(struct fix *f, const char *key, int64_t ends_ms, uns
 enum err   fix_release_all(struct fix *f);
 enum err   fix_edit(struct fix *f, const char *owner, const char *thread, const char *title,
                     bool remove);
+enum err   fix_trim(struct fix *f, const char *owner, const char *thread, struct store_trim t);
 enum err   fix_remove(struct fix *f, const char *owner, const char *thread, const char *stub,
                       int64_t at_ms);
 enum err   fix_erase(struct fix *f, struct store_erase x);

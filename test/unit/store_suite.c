@@ -67,11 +67,11 @@ struct str suite_columns(struct fix *f, const char *table)
 
     buf_init(&b, 0);
     buf_chr(&b, ' ');
-    snprintf(
-        text, sizeof text,
-        "SELECT string_agg(attname::text, ' ') || ' ' FROM pg_attribute WHERE attnum > 0 AND NOT"
-        " attisdropped AND attrelid = '%s'::regclass",
-        table);
+    snprintf(text, sizeof text,
+             "SELECT string_agg(attname::text, ' ') || ' ' FROM pg_attribute WHERE attnum > 0 AND "
+             "attgenerated = '' AND NOT"
+             " attisdropped AND attrelid = '%s'::regclass",
+             table);
     if (str_starts(str_c(store_url), STR("sqlite:"))) sqlite_columns(&b, table);
     else buf_printf(&b, "%s", pg_run(store_url, text));
     names = arena_dup(&f->arena, buf_view(&b));

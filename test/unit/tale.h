@@ -40,4 +40,23 @@ unsigned     tale_intents(void); /* how many were measured so far, in this proce
 /* The first `count` facts of `from`, read again from their stored form. */
 void         tale_again(struct tale *t, const struct tale *from, size_t count);
 
+/* A payment waits, told with the code 4821. */
+static inline void tale_question(struct tale *t)
+{
+    tale_init(t);
+    tale_message(t, "run_1", "Pay");
+    tale_step(t, "run_1", "calls", 1, call("call-1", "pay", "{\"amount\":50}", GATE_ASK));
+    tale_fact(t, (struct fact){ .kind = FACT_ASKED,
+                                .call = STR("call-1"),
+                                .id = STR("confirmation-call-1"),
+                                .ask = STR("Pay 50?"),
+                                .digest = STR("abc") });
+    tale_fact(t, (struct fact){ .kind = FACT_TOLD,
+                                .call = STR("call-1"),
+                                .id = STR("confirmation-call-1"),
+                                .code = STR("4821"),
+                                .digest = STR("abc"),
+                                .text = STR("**Pay 50?**") });
+}
+
 #endif

@@ -41,6 +41,9 @@ extern jmp_buf test_leave;
 void        test_check_str(const char *file, int line, struct str got, struct str want);
 /* Said beside what fails: in which of several stores, or rounds. NULL: nothing. */
 void        test_place(const char *word);
+/* What this process and those it waited for have worked so far, in seconds. For what must not take
+ * more than so much: unlike a clock it stands still while the machine has no time for us. */
+double      test_worked(void);
 /* A temporary folder, removed when the tests end. */
 const char *test_dir(void);
 

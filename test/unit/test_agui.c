@@ -195,6 +195,9 @@ TEST(agui_a_snapshot_has_what_the_log_has_and_what_only_the_page_knows)
     /* the page's own copy of an outcome that is in the log */
     CHECK_STR(ids(&a, &t, 99, "[{\"id\":\"own\",\"role\":\"tool\",\"toolCallId\":\"call-1\"}]"),
               "m_1 msg-run_1-1 res-call-1 msg-run_1-2");
+    /* and what a page put in its place before there was one */
+    CHECK_STR(ids(&a, &t, 3, "[{\"id\":\"own\",\"role\":\"tool\",\"toolCallId\":\"call-1\"}]"),
+              "m_1 msg-run_1-1");
     arena_done(&a);
     tale_done(&t);
 }
@@ -379,6 +382,23 @@ TEST(agui_while_a_question_waits)
     tale_done(&t);
 }
 
+TEST(agui_a_page_that_put_its_answer_in_the_place_of_the_result_is_told_what_stood_there)
+{
+    struct tale t;
+    a_payment(&t);
+    plan_begin();
+    WISH(&t, RESUME("\"status\":\"resolved\",\"payload\":{\"approved\":true}"), "answer");
+    CHECK(!ask.p.snapshot);
+    WISH(&t,
+         "\"messages\":[{\"id\":\"x\",\"role\":\"tool\",\"toolCallId\":\"call-1\",\"content\":"
+         "\"{}\"}],\"resume\":[{\"interruptId\":\"confirmation-call-1\",\"status\":\"resolved\","
+         "\"payload\":{\"approved\":true}}]",
+         "answer");
+    CHECK(ask.p.snapshot && ask.p.answer_count == 1 && !ask.p.answers[0].result);
+    plan_end();
+    tale_done(&t);
+}
+
 TEST(agui_when_it_was_decided_meanwhile_the_log_wins_and_it_is_no_error)
 {
     struct tale t;
@@ -427,6 +447,39 @@ TEST(agui_the_same_run_id_again_is_told_from_where_it_began)
     agui_plan(ask.c, tale_fold(&t), &ask.q, false, &ask.p);
     CHECK(ask.p.wish == AGUI_SHOW);
     CHECK(!agui_segment(tale_fold(&t), tale_fold(&t)->run, &ask.q));
+    plan_end();
+    tale_done(&t);
+}
+
+/* Under the name that its own yes has in paid(). */
+#define NAMED(resume) "{\"threadId\":\"t_1\",\"runId\":\"r2\"," resume "}"
+
+TEST(agui_an_answer_under_the_name_of_a_segment_before_it_is_an_answer_while_its_question_waits)
+{
+    struct tale t;
+    a_payment(&t);
+    plan_begin();
+    tale_fact(&t, (struct fact){ .kind = FACT_DECIDED,
+                                 .id = STR("confirmation-call-1"),
+                                 .call = STR("call-1"),
+                                 .outcome = WORD_APPROVED,
+                                 .by = STR("ann"),
+                                 .via = STR("ag-ui"),
+                                 .answer_id = STR("r2") });
+    tale_started(&t, "call-1");
+    tale_finished(&t, "call-1", WORD_DONE, "paid");
+    tale_step(&t, "run_1", "calls", 1, call("call-2", "pay", "{}", GATE_ASK));
+    tale_asked(&t, "call-2");
+    CHECK_STR(str_c(decoded(NAMED("\"messages\":[],\"resume\":[{\"interruptId\":"
+                                  "\"confirmation-call-2\",\"status\":\"resolved\","
+                                  "\"payload\":{\"approved\":true}}]"))),
+              "");
+    agui_plan(ask.c, tale_fold(&t), &ask.q, false, &ask.p);
+    CHECK(ask.p.wish == AGUI_ANSWER && ask.p.answer_count == 1 && ask.p.answers[0].confirmed);
+    /* the one before is decided: that is its segment once more, whatever it says */
+    CHECK_STR(str_c(decoded(NAMED(RESUME("\"status\":\"resolved\",\"payload\":7")))), "");
+    agui_plan(ask.c, tale_fold(&t), &ask.q, false, &ask.p);
+    CHECK(ask.p.wish == AGUI_ATTACH && ask.p.from == 4 && ask.p.snapshot);
     plan_end();
     tale_done(&t);
 }

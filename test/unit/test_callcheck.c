@@ -83,11 +83,7 @@ static void answers(struct stage *s, const char *json)
 /* The model had the tool run, and its answer was lost. */
 static void lose_answer(struct stage *s)
 {
-    say(s, "work");
-    UNTIL(s->speaking);
-    calls(s, "work", "{\"n\": 7}");
-    stops(s, STOP_CALLS);
-    UNTIL(s->job);
+    works(s, "work", "{\"n\": 7}");
     finishes(s, TOOL_UNKNOWN);
 }
 
@@ -114,8 +110,7 @@ TEST(the_model_is_told_what_the_first_check_found)
     CHECK_STR(f->by, "check");
     CHECK_STR(f->via, "check");
     CHECK_STR(f->value, "{\"paid\":7}");
-    stops(&s, STOP_END);
-    UNTIL(idle(&s));
+    ends(&s);
     CHECK(s.begun == 2); /* the tool once, its check once */
     stage_down(&s);
 }
@@ -129,8 +124,7 @@ TEST(a_check_may_say_that_it_did_not_happen)
     answers(&s, "{\"happened\":false}");
     UNTIL(s.speaking);
     CHECK_STR(story(&s), LOST " settled:not_done");
-    stops(&s, STOP_END);
-    UNTIL(idle(&s));
+    ends(&s);
     stage_down(&s);
 }
 
@@ -145,8 +139,7 @@ TEST(a_check_that_tells_nothing_is_asked_so_often_and_then_a_person_has_to)
         answers(&s, NOTHING[i]);
     }
     UNTIL(s.speaking); /* the run goes on with what is known */
-    stops(&s, STOP_END);
-    UNTIL(idle(&s));
+    ends(&s);
     struct call *c = the_thread(&s)->fold.calls[0];
     CHECK(c->checks == 3 && c->checked->outcome == WORD_UNKNOWN && !c->settled);
     CHECK(callcheck_due(the_thread(&s), c) == 0);
@@ -173,8 +166,7 @@ TEST(a_person_who_is_faster_than_the_check_has_settled_it)
     UNTIL(s.speaking && !hub_jobs(s.hub));
     CHECK_STR(story(&s), LOST " settled:not_done");
     CHECK_STR(the_thread(&s)->fold.calls[0]->settled->by, "ann");
-    stops(&s, STOP_END);
-    UNTIL(idle(&s));
+    ends(&s);
     stage_down(&s);
 }
 
@@ -186,9 +178,7 @@ TEST(what_falls_due_and_has_no_check_any_more_does_so_once)
     UNTIL(s.job);
     answers(&s, "{\"unknown\":true}");
     registry_find(&s.registry, STR("work"))->check = NULL;
-    UNTIL(s.speaking);
-    stops(&s, STOP_END);
-    UNTIL(idle(&s));
+    ends(&s);
     UNTIL(the_thread(&s) && str_is(the_thread(&s)->fold.calls[0]->checked->code, "over"));
     CHECK(s.begun == 2 && !hub_jobs(s.hub));
     stage_down(&s);
@@ -217,8 +207,7 @@ TEST(a_server_that_goes_down_hangs_up_and_the_next_one_asks)
     answers(&s, "{\"happened\":false}");
     UNTIL(s.speaking);
     CHECK_STR(story(&s), LOST " checked settled:not_done");
-    stops(&s, STOP_END);
-    UNTIL(idle(&s));
+    ends(&s);
     stage_down(&s);
 }
 
@@ -231,7 +220,6 @@ TEST(a_check_that_never_comes_to_its_end_is_not_asked_for_ever)
     UNTIL(s.speaking);
     CHECK_STR(story(&s), LOST " checked checked checked:unknown");
     CHECK(s.begun == 4);
-    stops(&s, STOP_END);
-    UNTIL(idle(&s));
+    ends(&s);
     stage_down(&s);
 }

@@ -74,13 +74,11 @@ TEST(a_declared_function_is_offered_called_and_answered_by_its_client)
     CHECK(answer(&s, "\"painted\"").status == 200);
     UNTIL(s.speaking);
     CHECK(!strcmp(seen.tools, "paint* work pay locate")); /* the run keeps it */
-    stops(&s, STOP_END);
-    UNTIL(idle(&s));
+    ends(&s);
     say(&s, "and now?");
     UNTIL(s.speaking);
     CHECK(!strcmp(seen.tools, "work pay locate")); /* the next one did not bring it */
-    stops(&s, STOP_END);
-    UNTIL(idle(&s));
+    ends(&s);
     stage_down(&s);
 }
 
@@ -95,8 +93,7 @@ TEST(arguments_that_do_not_fit_a_declared_function_go_back_to_the_model)
     UNTIL(s.asked == 2);
     CHECK_STR(story(&s), "message step:calls finished:failed");
     CHECK(str_find(thread_fold(the_thread(&s))->calls[0]->finished->text, STR("/colour")) >= 0);
-    stops(&s, STOP_END);
-    UNTIL(idle(&s));
+    ends(&s);
     stage_down(&s);
 }
 
@@ -121,8 +118,7 @@ TEST(declared_functions_outlive_the_process_and_do_not_time_out_as_browsers_do)
     CHECK(answer(&s, "\"painted\"").status == 200);
     UNTIL(s.speaking);
     CHECK(!strcmp(seen.tools, "paint* work pay locate"));
-    stops(&s, STOP_END);
-    UNTIL(idle(&s));
+    ends(&s);
     stage_down(&s);
 }
 
@@ -146,8 +142,7 @@ TEST(a_guarded_name_cannot_be_declared_and_a_free_one_is_replaced)
     CHECK(answer(&s, "1").status == 200);
     UNTIL(s.speaking);
     CHECK(!strcmp(seen.tools, "work pay locate"));
-    stops(&s, STOP_END);
-    UNTIL(idle(&s));
+    ends(&s);
     stage_down(&s);
 }
 
@@ -162,9 +157,7 @@ TEST(what_replaces_a_tool_of_the_server_counts_for_nothing_there)
     stops(&s, STOP_CALLS);
     UNTIL(waits(&s));
     answer(&s, "1");
-    UNTIL(s.speaking);
-    stops(&s, STOP_END);
-    UNTIL(idle(&s));
+    ends(&s);
     CHECK(work->runs == 0 && s.begun == 0);
     stage_down(&s);
 }
@@ -183,18 +176,15 @@ TEST(the_clients_words_stand_behind_the_operators_and_its_choice_holds_once)
     finishes(&s, TOOL_DONE);
     UNTIL(s.speaking);
     CHECK(seen.choice == CHOICE_AUTO && !strcmp(seen.system, "Be kind.\n\nBe brief."));
-    stops(&s, STOP_END);
-    UNTIL(idle(&s));
+    ends(&s);
     ask(&s, "go", "{\"named\":\"work\"}");
     UNTIL(s.speaking);
     CHECK(seen.choice == CHOICE_NAMED && !strcmp(seen.named, "work"));
-    stops(&s, STOP_END);
-    UNTIL(idle(&s));
+    ends(&s);
     ask(&s, "go", "{\"named\":\"nothing_of_that_name\"}");
     UNTIL(s.speaking);
     CHECK(seen.choice == CHOICE_AUTO);
-    stops(&s, STOP_END);
-    UNTIL(idle(&s));
+    ends(&s);
     stage_down(&s);
 }
 
@@ -219,8 +209,7 @@ TEST(a_client_can_narrow_and_raise_the_policy_and_nothing_else)
     stops(&s, STOP_CALLS);
     UNTIL(s.asked == 2);
     CHECK(!s.job);
-    stops(&s, STOP_END);
-    UNTIL(idle(&s));
+    ends(&s);
     stage_down(&s);
 }
 
@@ -230,21 +219,17 @@ TEST(a_retry_that_brings_nothing_keeps_what_was_declared)
     struct said  x;
     up(&s);
     ask(&s, "paint it", PAINT);
-    UNTIL(s.speaking);
-    stops(&s, STOP_END);
-    UNTIL(idle(&s));
+    ends(&s);
     CHECK(sent(&s, command(CMD_RETRY, &x), &x).status == 200);
     UNTIL(s.speaking);
     CHECK(!strcmp(seen.tools, "paint* work pay locate"));
-    stops(&s, STOP_END);
-    UNTIL(idle(&s));
+    ends(&s);
     struct command *c = command(CMD_RETRY, &x);
     c->declared = STR("{\"tools\":[{\"name\":\"draw\"}]}");
     sent(&s, c, &x);
     UNTIL(s.speaking);
     CHECK(!strcmp(seen.tools, "draw* work pay locate"));
-    stops(&s, STOP_END);
-    UNTIL(idle(&s));
+    ends(&s);
     stage_down(&s);
 }
 

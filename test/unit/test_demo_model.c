@@ -682,10 +682,10 @@ TEST(demo_reads_long_and_strange_messages_quickly)
     for (int i = 0; i < 20000; i++)
         buf_lit(&b, i % 3 ? "and send 5 to " : "送金、\xf0\x9f\x90\xb1 ");
     buf_chr(&b, 0);
-    uint64_t began = uv_hrtime();
+    double began = test_worked();
     ask(&e, b.ptr);
     /* milliseconds, if it is right; for ever, if not */
-    CHECK(uv_hrtime() - began < 3000000000ull);
+    CHECK(test_worked() - began < 3);
     ear_done(&e);
     buf_done(&b);
 }

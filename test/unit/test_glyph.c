@@ -16,6 +16,21 @@ TEST(characters_that_show_nothing_are_hidden)
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) CHECK(!glyph_hidden(shown[i]));
 }
 
+TEST(digits_of_every_script_and_dress_are_digits)
+{
+    static const struct {
+        uint32_t cp;
+        int      value;
+    } table[] = { { '0', 0 },     { '9', 9 },      { 0xb2, 2 },     { 0xb9, 1 },     { 0x661, 1 },
+                  { 0x6f9, 9 },   { 0x966, 0 },    { 0xe53, 3 },    { 0x2074, 4 },   { 0x2089, 9 },
+                  { 0x2460, 1 },  { 0x24ea, 0 },   { 0xff15, 5 },   { 0x1d7d8, 0 },  { 0x1d7ff, 9 },
+                  { 0x1fbf9, 9 }, { '/', -1 },     { ':', -1 },     { 'a', -1 },     { 0xb1, -1 },
+                  { 0xb4, -1 },   { 0x66a, -1 },   { 0x2469, -1 },  { 0x4e00, -1 },  { 0x200b, -1 },
+                  { 0xff1a, -1 }, { 0x1d800, -1 }, { 0x1fbfa, -1 }, { 0x10ffff, -1 } };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        CHECK(glyph_digit(table[i].cp) == table[i].value);
+}
+
 static bool alike(const char *a, const char *b)
 {
     bool one = glyph_alike(str_c(a), str_c(b));

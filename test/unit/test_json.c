@@ -389,9 +389,9 @@ TEST(an_object_of_a_hundred_thousand_keys_takes_no_quadratic_time)
     buf_chr(&b, '{');
     for (int i = 0; i < 100000; i++) buf_printf(&b, "\"key%d\":%d,", i, i);
     buf_lit(&b, "\"z\":1}");
-    uint64_t from = clock_mono_ms();
+    double from = test_worked();
     CHECK(skip_all(buf_view(&b)) == OK);
-    CHECK(clock_mono_ms() - from < 2000); /* about 20 ms; quadratic would be minutes */
+    CHECK(test_worked() - from < 5); /* about 0.02; quadratic would be minutes */
     buf_done(&b);
 }
 

@@ -41,11 +41,12 @@ TEST(a_tool_is_expected_until_its_server_has_listed)
                        &v, NULL) == OK);
     REQUIRE(mcp_read(&M, &host, STR("s"), v, STR_NONE, &why) == OK);
     CHECK(!registry_expects(&T->reg, STR("s__go"))); /* not started: nothing will come */
+    uint64_t now = clock_mono_ms();
     mcp_start(M);
     CHECK(registry_expects(&T->reg, STR("s__go")) && !registry_expects(&T->reg, STR("t__go")) &&
           !registry_settled(&T->reg));
     /* at least ten seconds, whatever its timeout */
-    CHECK(M->source.until_ms >= clock_mono_ms() + 9000);
+    CHECK(M->source.until_ms >= now + 10000);
     toolrun_while(T, !changes);
     CHECK(changes == 1 && listed_when_told);
     CHECK(!registry_expects(&T->reg, STR("s__nothing")) && registry_settled(&T->reg));
@@ -87,6 +88,19 @@ TEST(a_server_that_is_silent_when_asked_for_its_era_is_an_old_one)
     fake_begin("silent", "");
     fake_state_has("ready (2024-11-05, 1 tools)");
     fake_gives(TOOL_DONE, "cancelled"); /* the question was withdrawn */
+    fake_end();
+}
+
+/* Its answer comes when it was asked in the old way, too: later than any clock of ours. */
+TEST(a_server_that_takes_long_to_start_speaks_what_it_says)
+{
+    fake_begin("modern-slow", "");
+    fake_state_has("ready (2026-07-28, 1 tools)");
+    fake_gives(TOOL_DONE, "done");
+    fake_end();
+    fake_begin("slow", ""); /* an old one, likewise */
+    fake_state_has("ready (2024-11-05, 1 tools)");
+    fake_gives(TOOL_DONE, "done");
     fake_end();
 }
 
@@ -193,20 +207,26 @@ TEST(the_runner_of_a_servers_tools_names_secrets_and_does_not_tell_them)
     fake_end();
 }
 
-TEST(a_server_that_keeps_changing_its_tools_is_asked_once_a_second)
+/* How often the restless server was asked for its tools so far; each answer says they changed. */
+static unsigned lists_so_far(void)
 {
     struct ran r;
-    fake_begin("restless", "");
-    for (int i = 0; i < 20; i++) {
-        ran_run(T, &r, fake_tool("s__go"), "{}");
-        CHECK(r.outcome == TOOL_DONE);
-        if (i == 19) CHECK_STR(r.text, "1"); /* lists so far: the first */
-        ran_done(&r);
-    }
-    toolrun_turn(T, 1200);
     ran_run(T, &r, fake_tool("s__go"), "{}");
-    CHECK_STR(r.text, "2"); /* the change was not forgotten */
+    CHECK(r.outcome == TOOL_DONE);
+    unsigned n = (unsigned)strtoul(r.text.ptr, NULL, 10);
     ran_done(&r);
+    return n;
+}
+
+TEST(a_server_that_keeps_changing_its_tools_is_asked_once_a_second)
+{
+    uint64_t from = clock_mono_ms();
+    unsigned lists = 0;
+    fake_begin("restless", "");
+    for (int i = 0; i < 20; i++) lists = lists_so_far();
+    CHECK(lists >= 1 && lists <= 1 + (clock_mono_ms() - from) / 1000);
+    toolrun_while(T, lists_so_far() <= lists); /* the change was not forgotten */
+    CHECK(lists_so_far() > lists);
     fake_end();
 }
 
@@ -234,9 +254,9 @@ TEST(a_server_that_has_filled_its_share_keeps_the_tools_it_has)
 TEST(a_call_that_gets_no_answer_is_unknown_and_cancelled)
 {
     struct ran r;
-    fake_begin("silent-call", ",\"timeout\":1");
+    fake_begin("silent-call", ",\"timeout\":4"); /* for the second call, which is answered */
     ran_run(T, &r, fake_tool("s__go"), "{}");
-    CHECK(r.outcome == TOOL_UNKNOWN && r.ms >= 900 && r.ms < 3000 * TOOLRUN_PATIENCE);
+    CHECK(r.outcome == TOOL_UNKNOWN && r.ms >= 3900);
     CHECK(str_has(r.text, "Whether it had an effect is not known"));
     ran_done(&r);
     fake_gives(TOOL_DONE, "cancelled"); /* the server was told */
@@ -266,11 +286,12 @@ TEST(a_server_that_pings_and_does_not_read_costs_little)
     size_t     most = 0;
     fake_begin("deaf", "");
     ran_start(T, &r, fake_tool("s__go"), "{}");
-    for (int i = 0; i < 100; i++) {
+    /* until it is too much, and some turns beyond */
+    for (int i = 0; i < 50; i += M->rude) {
         toolrun_turn(T, 10);
         if (mcp_unsent(M) > most) most = mcp_unsent(M);
     }
-    CHECK(M->rude && most > 0 && most < 128 * 1024);
+    CHECK(most > 0 && most < 128 * 1024);
     r.job.tool->ops->cancel(&r.job);
     ran_wait(T, &r, 2000);
     ran_done(&r);

@@ -35,10 +35,10 @@ TEST(questions_are_put_one_at_a_time)
 TEST(no_clock_runs_while_a_person_thinks)
 {
     struct ran r = { 0 };
-    fake_begin("two-questions", ",\"timeout\":1");
+    fake_begin("two-questions", ",\"timeout\":4");
     ran_start(T, &r, fake_tool("s__go"), "{}");
     toolrun_while(T, r.asked == 0);
-    toolrun_turn(T, 1600);
+    toolrun_turn(T, 4600);
     CHECK(!r.over && r.asked == 1);
     r.job.tool->ops->answer(&r.job, true, STR("{\"n\":1}"));
     toolrun_while(T, r.asked == 1);

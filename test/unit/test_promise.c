@@ -10,54 +10,6 @@ static void begins_call(struct stage *s, const char *tool, const char *input)
     s->run.sink->input(s->run.sink, str_c(input));
 }
 
-static struct str gate_of(struct stage *s)
-{
-    const struct run *r = thread_fold(the_thread(s))->run;
-    for (size_t i = 0; i < r->call_count; i++)
-        if (call_gate(r->calls[i])) return call_gate(r->calls[i])->id;
-    return STR_NONE;
-}
-
-static struct said decides(struct stage *s, struct str id, bool yes)
-{
-    struct said     x;
-    struct command *c = command(CMD_DECIDE, &x);
-    c->id = arena_dup(&c->arena, id);
-    c->decide.confirmed = yes;
-    return sent(s, c, &x);
-}
-
-static struct said does(struct stage *s, enum command_kind kind)
-{
-    struct said x;
-    return sent(s, command(kind, &x), &x);
-}
-
-/* The model wants to pay, and a person is asked. */
-static void pay_asks(struct stage *s)
-{
-    say(s, "pay");
-    UNTIL(s->speaking);
-    calls(s, "pay", "{}");
-    stops(s, STOP_CALLS);
-    UNTIL(waits(s));
-}
-
-/* A whole turn in which one tool was run. */
-static void turn_with(struct stage *s, const char *tool, const char *input)
-{
-    say(s, "do it");
-    UNTIL(s->speaking);
-    calls(s, tool, input);
-    stops(s, STOP_CALLS);
-    UNTIL(s->job);
-    finishes(s, TOOL_DONE);
-    UNTIL(s->speaking);
-    says(s, "Done.");
-    stops(s, STOP_END);
-    UNTIL(idle(s));
-}
-
 /* --- nobody runs what was not judged ------------------------------------------------------- */
 
 TEST(a_guarded_call_that_the_model_left_unfinished_is_not_run)
@@ -96,9 +48,7 @@ TEST(
         UNTIL(s.asked == 2);
         stage_restart(&s);
         CHECK(does(&s, CMD_FOLLOW).status == 200);
-        UNTIL(s.speaking);
-        stops(&s, STOP_END);
-        UNTIL(idle(&s));
+        ends(&s);
         CHECK(s.begun == 0);
         stage_down(&s);
     }
@@ -205,9 +155,7 @@ TEST(a_request_id_names_its_own_run_also_when_the_message_was_answered_again)
         c->request_id = STR("r-1");
         if (i) CHECK(does(&s, CMD_RETRY).status == 200);
         sent(&s, c, x);
-        UNTIL(s.speaking);
-        stops(&s, STOP_END);
-        UNTIL(idle(&s));
+        ends(&s);
     }
     CHECK(again.status == 200 && again.duplicate && str_eq(again.run, first.run));
     stage_down(&s);
@@ -252,9 +200,7 @@ TEST(what_an_edited_version_did_is_asked_about_before_it_is_done_again)
 static struct str first_answer(struct stage *s)
 {
     CHECK(say(s, "hello").status == 200);
-    UNTIL(s->speaking);
-    stops(s, STOP_END);
-    UNTIL(idle(s));
+    ends(s);
     return arena_dup(&s->arena, thread_fold(the_thread(s))->run->id);
 }
 
@@ -269,8 +215,7 @@ static struct said goes_back(struct stage *s, struct str first)
     if (x.status != 200) return x;
     UNTIL(s->speaking);
     says(s, "yes");
-    stops(s, STOP_END);
-    UNTIL(idle(s));
+    ends(s);
     return x;
 }
 
@@ -310,7 +255,7 @@ TEST(a_yes_while_the_server_stops_is_saved_and_the_next_process_acts_on_it_once)
 {
     struct stage s;
     stage_up(&s);
-    pay_asks(&s);
+    stage_gate(&s);
     hub_drain(s.hub, NULL, NULL);
     CHECK(decides(&s, gate_of(&s), true).status == 200);
     CHECK(s.begun == 0);
@@ -328,7 +273,7 @@ TEST(a_yes_is_not_acted_on_by_a_process_whose_tool_is_another_one)
 {
     struct stage s;
     stage_up(&s);
-    pay_asks(&s);
+    stage_gate(&s);
     hub_drain(s.hub, NULL, NULL);
     CHECK(decides(&s, gate_of(&s), true).status == 200);
     registry_find(&s.registry, STR("pay"))->idempotent = true; /* another definition */
@@ -344,11 +289,7 @@ static void begin_idempotent(struct stage *s)
 {
     stage_up(s);
     stage_tool(s, "store_it", TOOL_SERVER, CONFIRM_NEVER)->idempotent = true;
-    say(s, "store it");
-    UNTIL(s->speaking);
-    calls(s, "store_it", "{}");
-    stops(s, STOP_CALLS);
-    UNTIL(s->job);
+    works(s, "store_it", "{}");
 }
 
 TEST(an_idempotent_call_that_told_nothing_is_run_once_more_under_its_id_and_then_it_is_unknown)
@@ -404,7 +345,7 @@ TEST(a_yes_for_a_tool_that_is_not_listed_yet_is_kept_until_it_is)
     struct stage           s;
     struct registry_source source = { 0 };
     stage_up(&s);
-    pay_asks(&s);
+    stage_gate(&s);
     struct str gate = arena_dup(&s.arena, gate_of(&s));
     later(&s, &source);
     CHECK(decides(&s, gate, true).status == 200);
@@ -422,7 +363,7 @@ TEST(a_yes_for_a_tool_that_is_never_listed_again_runs_nothing_and_says_so)
     struct stage           s;
     struct registry_source source = { 0 };
     stage_up(&s);
-    pay_asks(&s);
+    stage_gate(&s);
     struct str gate = arena_dup(&s.arena, gate_of(&s));
     later(&s, &source);
     CHECK(decides(&s, gate, true).status == 200);
@@ -458,11 +399,7 @@ TEST(a_tool_that_rests_on_a_question_has_begun_so_going_on_without_answering_lea
     for (int stop = 0; stop < 2; stop++) {
         struct stage s;
         stage_up(&s);
-        say(&s, "pay");
-        UNTIL(s.speaking);
-        calls(&s, "work", "{}");
-        stops(&s, STOP_CALLS);
-        UNTIL(s.job);
+        works(&s, "work", "{}");
         s.job->finish(s.job, &(struct tool_result){ .outcome = TOOL_ASKS,
                                                     .text = STR("Which account?"),
                                                     .value = STR("{}"),
@@ -476,16 +413,44 @@ TEST(a_tool_that_rests_on_a_question_has_begun_so_going_on_without_answering_lea
     }
 }
 
+/* It rests on a question; meanwhile the tool is removed, or another one has its name. */
+static enum word answered_after(struct stage *s, bool unbegun, bool changed)
+{
+    stage_up(s);
+    works(s, "work", "{}");
+    s->job->finish(s->job, &(struct tool_result){ .outcome = TOOL_ASKS,
+                                                  .text = STR("Which account?"),
+                                                  .value = STR("{}"),
+                                                  .resume = STR("{\"at\":1}"),
+                                                  .unbegun = unbegun });
+    UNTIL(waits(s));
+    registry_remove(&s->registry, registry_find(&s->registry, STR("work")));
+    stage_restart(s);
+    if (changed) stage_tool(s, "work", TOOL_SERVER, CONFIRM_NEVER)->runner = STR("elsewhere");
+    CHECK(does(s, CMD_FOLLOW).status == 200);
+    CHECK(decides(s, thread_fold(the_thread(s))->calls[0]->question->id, true).status == 200);
+    UNTIL(thread_fold(the_thread(s))->calls[0]->state == CALL_FINISHED);
+    CHECK(s->begun == 1);
+    return thread_fold(the_thread(s))->calls[0]->finished->outcome;
+}
+
+TEST(a_call_that_asked_does_not_go_on_with_another_tool_and_is_failed_only_if_it_had_not_begun)
+{
+    for (int changed = 0; changed < 2; changed++) {
+        struct stage s;
+        CHECK(answered_after(&s, false, changed) == WORD_UNKNOWN);
+        stage_down(&s);
+        CHECK(answered_after(&s, true, changed) == WORD_FAILED);
+        stage_down(&s);
+    }
+}
+
 TEST(a_form_that_is_filled_in_with_something_else_than_was_asked_for_is_no_answer)
 {
     struct stage s;
     struct said  x;
     stage_up(&s);
-    say(&s, "pay");
-    UNTIL(s.speaking);
-    calls(&s, "work", "{}");
-    stops(&s, STOP_CALLS);
-    UNTIL(s.job);
+    works(&s, "work", "{}");
     s.job->finish(s.job, &(struct tool_result){
                              .outcome = TOOL_ASKS,
                              .text = STR("Which account?"),
@@ -505,9 +470,7 @@ TEST(a_form_that_is_filled_in_with_something_else_than_was_asked_for_is_no_answe
     }
     UNTIL(s.begun == 2);
     finishes(&s, TOOL_DONE);
-    UNTIL(s.speaking);
-    stops(&s, STOP_END);
-    UNTIL(idle(&s));
+    ends(&s);
     stage_down(&s);
 }
 
@@ -542,7 +505,7 @@ TEST(a_refused_message_does_not_make_an_empty_thread_of_one_that_is_on_disk)
     struct stage s;
     struct said  x;
     stage_up(&s);
-    pay_asks(&s);
+    stage_gate(&s);
     struct str gate = arena_dup(&s.arena, gate_of(&s));
     stage_restart(&s);
     struct command *c = command(CMD_MESSAGE, &x);
@@ -577,8 +540,7 @@ TEST(a_deleted_conversation_is_gone_for_everybody_who_waits_in_it)
     UNTIL(s.speaking);
     CHECK_STR(story(&s), "message");
     CHECK(thread_step(the_thread(&s))->count == 0);
-    stops(&s, STOP_END);
-    UNTIL(idle(&s));
+    ends(&s);
     CHECK(hub_runs(s.hub) == 0);
     stage_down(&s);
 }
@@ -589,11 +551,7 @@ TEST(a_tool_that_ends_after_its_conversation_was_deleted_ends_for_nobody)
         struct stage s;
         struct said  x;
         stage_up(&s);
-        say(&s, "work");
-        UNTIL(s.speaking);
-        calls(&s, "work", "{}");
-        stops(&s, STOP_CALLS);
-        UNTIL(s.job);
+        works(&s, "work", "{}");
         struct tool_job *job = s.job;
         hub_submit(s.hub, command(CMD_DELETE, &x));
         if (!late)

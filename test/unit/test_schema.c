@@ -174,6 +174,15 @@ TEST(numbers_are_compared_digit_by_digit)
     FITS("{\"type\":\"integer\"}", "1e300");
 }
 
+TEST(numbers_that_no_double_holds_fit_nowhere)
+{
+    MISFIT("{\"type\":\"object\"}", "{\"amount\":1e999}",
+           "/amount must be a number below 1.8e308, which is as far as programs count");
+    MISFIT("{}", "{\"a\":[1,{\"b\":-1e400}]}",
+           "/a/1/b must be a number below 1.8e308, which is as far as programs count");
+    FITS("{\"type\":\"object\"}", "{\"a\":[1e308,-1e-400,\"1e999\"]}");
+}
+
 TEST(a_number_that_programs_read_as_infinity_fits_nothing)
 {
     static const char *const schemas[] = { "{\"type\":\"number\"}", "{\"type\":\"integer\"}",

@@ -2,25 +2,6 @@
 #include "run/spoken.h"
 #include "tale.h"
 
-/* A payment waits, told with the code 4821. */
-static void a_question(struct tale *t)
-{
-    tale_init(t);
-    tale_message(t, "run_1", "Pay");
-    tale_step(t, "run_1", "calls", 1, call("call-1", "pay", "{\"amount\":50}", GATE_ASK));
-    tale_fact(t, (struct fact){ .kind = FACT_ASKED,
-                                .call = STR("call-1"),
-                                .id = STR("confirmation-call-1"),
-                                .ask = STR("Pay 50?"),
-                                .digest = STR("abc") });
-    tale_fact(t, (struct fact){ .kind = FACT_TOLD,
-                                .call = STR("call-1"),
-                                .id = STR("confirmation-call-1"),
-                                .code = STR("4821"),
-                                .digest = STR("abc"),
-                                .text = STR("**Pay 50?**") });
-}
-
 static enum spoken_kind kind_of(struct tale *t, const char *text, struct spoken_answer *first)
 {
     static struct arena  a;
@@ -37,7 +18,7 @@ TEST(yes_or_no_with_the_code_and_nothing_else_is_an_answer)
 {
     struct tale          t;
     struct spoken_answer x = { 0 };
-    a_question(&t);
+    tale_question(&t);
     static const char *const YES[] = {
         "yes 4821",     "YES 4821.",     " Yes  4821 ",      "`yes 4821`",
         "\"yes 4821\"", "yes 4821\n",    "yes ４８２１",     "\u201cyes 4821\u201d",
@@ -56,7 +37,7 @@ TEST(yes_or_no_with_the_code_and_nothing_else_is_an_answer)
 TEST(what_looks_like_an_answer_is_none_and_everything_else_is_a_message)
 {
     struct tale t;
-    a_question(&t);
+    tale_question(&t);
     static const char *const UNCLEAR[] = { "yes",
                                            "OK",
                                            "I approve",
@@ -83,7 +64,7 @@ TEST(what_looks_like_an_answer_is_none_and_everything_else_is_a_message)
 TEST(three_wrong_codes_close_words_and_a_question_that_is_over_takes_none)
 {
     struct tale t;
-    a_question(&t);
+    tale_question(&t);
     const struct call *c = fold_call(tale_fold(&t), STR("call-1"));
     CHECK(spoken_fit(c, STR("4821")) && !spoken_fit(c, STR("4822")) && !spoken_fit(c, STR("")));
     for (int i = 0; i < 3; i++) {
@@ -92,7 +73,7 @@ TEST(three_wrong_codes_close_words_and_a_question_that_is_over_takes_none)
     }
     CHECK(!spoken_fit(c, STR("4821")));
     tale_done(&t);
-    a_question(&t);
+    tale_question(&t);
     tale_decided(&t, "call-1", WORD_DENIED);
     CHECK(!spoken_fit(fold_call(tale_fold(&t), STR("call-1")), STR("4821")));
     CHECK(kind_of(&t, "yes", NULL) == SPOKEN_MESSAGE);
@@ -106,6 +87,16 @@ TEST(three_wrong_codes_close_words_and_a_question_that_is_over_takes_none)
     tale_done(&t);
 }
 
+TEST(a_yes_and_a_no_to_the_same_question_are_no_answer)
+{
+    struct tale t;
+    tale_question(&t);
+    CHECK(kind_of(&t, "yes 4821\nno 4821", NULL) == SPOKEN_UNCLEAR);
+    CHECK(kind_of(&t, "no 4821 too much\nyes 4821", NULL) == SPOKEN_UNCLEAR);
+    CHECK(kind_of(&t, "yes 4821\nyes 4821", NULL) == SPOKEN_ANSWERS);
+    tale_done(&t);
+}
+
 TEST(codes_in_words_that_a_client_brings_are_masked)
 {
     struct arena a;
@@ -114,5 +105,8 @@ TEST(codes_in_words_that_a_client_brings_are_masked)
               "Reply `yes ****` or `No ****` by 2026, piano 1234.");
     CHECK_STR(spoken_masked(&a, STR("yes ４８２１")), "yes ****");
     CHECK_STR(spoken_masked(&a, STR("２０２６年")), "２０２６年");
+    /* and nothing else is another than it was */
+    CHECK_STR(spoken_masked(&a, STR("à\u00a0la １２３\tyes\u00a0４821, ２０２６\u3000no 1")),
+              "à\u00a0la １２３\tyes\u00a0****, ２０２６\u3000no 1");
     arena_done(&a);
 }

@@ -155,6 +155,29 @@ TEST(a_file_of_a_newer_version_is_refused_and_left_alone)
     fix_done(&f);
 }
 
+TEST(a_step_of_an_upgrade_that_fails_says_what_failed)
+{
+    static const struct {
+        int         version;
+        const char *words;
+    } tampered[] = {
+        { 1, ": table store already exists" },
+        { 5, ": table stock already exists" },
+        { 10, ": duplicate column name: links" },
+        { 12, ": duplicate column name: digest" },
+    };
+    struct fix f;
+    char       sql[40];
+
+    sqlite_begin(&f);
+    fix_done(&f);
+    for (size_t i = 0; i < sizeof tampered / sizeof *tampered; i++) {
+        snprintf(sql, sizeof sql, "PRAGMA user_version=%d", tampered[i].version);
+        run_raw(sql);
+        fix_refused(path, ERR_IO, tampered[i].words);
+    }
+}
+
 /* How SQLite means to run `sql`: "SEARCH ...;" lines. */
 static struct str plan_of(struct fix *f, struct db *d, const char *sql)
 {
@@ -169,6 +192,14 @@ static struct str plan_of(struct fix *f, struct db *d, const char *sql)
     return plan;
 }
 
+/* Small tables, one row (store), what an index has found (m). */
+static bool may_walk(struct str line)
+{
+    return str_is(line, "SCAN store") || str_is(line, "SCAN m") ||
+           str_find(line, STR("USING")) >= 0 || str_find(line, STR("SCAN tool")) >= 0 ||
+           str_find(line, STR("SCAN used")) >= 0 || str_find(line, STR("VIRTUAL TABLE INDEX")) >= 0;
+}
+
 static void check_plan(struct fix *f, struct db *d, const char *sql, bool may_sort)
 {
     struct str plan = plan_of(f, d, sql);
@@ -176,10 +207,7 @@ static void check_plan(struct fix *f, struct db *d, const char *sql, bool may_so
     struct str rest = plan, line;
 
     while (str_split(&rest, ';', &line))
-        if (str_starts(line, STR("SCAN")) && str_find(line, STR("USING")) < 0 &&
-            str_find(line, STR("SCAN tool")) < 0 && str_find(line, STR("SCAN used")) < 0 &&
-            str_find(line, STR("VIRTUAL TABLE INDEX")) < 0)
-            good = false;
+        if (str_starts(line, STR("SCAN")) && !may_walk(line)) good = false;
     CHECK(good);
     if (!good) printf("    %s\n    " STR_FMT "\n", sql, STR_ARG(plan));
 }

@@ -284,6 +284,52 @@ STORE_TEST(a_key_given_twice_in_one_append_is_what_was_given_last)
     CHECK_STR(keyed(f, "ann", "b"), "ann/t 2;");
 }
 
+static enum err append_alone(struct fix *f, const char *owner, const char *thread,
+                             uint64_t expected, const char *request, struct ap *p)
+{
+    struct store_key k = { STR("call"), STR(""), .alone = true };
+
+    ap_init(p, owner, thread, expected, "x");
+    if (request) ap_request(p, request, "run-1");
+    p->a.keys = &k;
+    p->a.key_count = 1;
+    return ap_run(f, p);
+}
+
+STORE_TEST(an_append_that_wants_its_key_alone_is_refused_while_another_log_has_it)
+{
+    struct store_key gone = { STR("call"), STR_NONE };
+    struct ap        p;
+
+    CHECK(append_alone(f, "ann", "t", 0, NULL, &p) == OK);
+    CHECK(append_alone(f, "ann", "t", 1, NULL, &p) == OK); /* its own is no other's */
+    CHECK(append_alone(f, "bob", "t", 0, NULL, &p) == OK); /* nor is somebody else's */
+    CHECK(append_alone(f, "ann", "u", 0, NULL, &p) == ERR_EXISTS);
+    CHECK_STR(p.a.found_thread, "t");
+    CHECK(!p.a.found_run.ptr && str_is(fix_read(f, "ann", "u", 0), "not_found"));
+    /* of two that have it the newer is told; a request id that is taken is told rather */
+    CHECK(append_keyed(f, "v", 0, 1LL << 50, "call", "") == OK);
+    CHECK(append_alone(f, "ann", "u", 0, "req", &p) == ERR_EXISTS);
+    CHECK_STR(p.a.found_thread, "v");
+    ap_init(&p, "ann", "w", 0, "x");
+    ap_request(&p, "req", "run-1");
+    CHECK(ap_run(f, &p) == OK);
+    CHECK(append_alone(f, "ann", "u", 0, "req", &p) == ERR_EXISTS);
+    CHECK_STR(p.a.found_thread, "w");
+    CHECK_STR(p.a.found_run, "run-1");
+    /* who loses it makes room */
+    for (int i = 0; i < 2; i++) {
+        ap_init(&p, "ann", i ? "v" : "t", i ? 1 : 2, "x");
+        p.a.keys = &gone;
+        p.a.key_count = 1;
+        CHECK(ap_run(f, &p) == OK);
+    }
+    CHECK_STR(keyed(f, "ann", "call"), "");
+    CHECK_STR(keyed(f, "bob", "call"), "bob/t ;");
+    CHECK(append_alone(f, "ann", "u", 0, NULL, &p) == OK);
+    CHECK_STR(keyed(f, "ann", "call"), "ann/u ;");
+}
+
 static struct str listed(struct fix *f, const char *search)
 {
     return fix_list(f,

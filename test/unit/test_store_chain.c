@@ -13,7 +13,7 @@
 struct told {
     struct fix *f;
     uint8_t     head[CHAIN_LEN]; /* computed here */
-    int64_t     created_ms;
+    int64_t     created_ms, updated_ms;
     uint64_t    seq;
     enum err    e;
 };
@@ -31,6 +31,7 @@ static void on_look(struct store_read *r, enum err e, const struct store_fact *f
     t->e = e;
     t->f->pending--;
     t->created_ms = r->created_ms;
+    t->updated_ms = r->updated_ms;
     t->seq = r->seq;
     for (size_t i = 0; i < count; i++) {
         chain_digest(r->log, &facts[i], digest);
@@ -129,9 +130,24 @@ static void three_links(struct store_fact facts[3], uint8_t links[3][CHAIN_LEN])
     }
 }
 
-static struct chain_mark with_link(const uint8_t link[CHAIN_LEN])
+static struct chain_mark with_link(const struct store_fact *f, const uint8_t link[CHAIN_LEN])
 {
-    return (struct chain_mark){ .link = str_n((const char *)link, CHAIN_LEN) };
+    return (struct chain_mark){ .link = str_n((const char *)link, CHAIN_LEN),
+                                .summed = true,
+                                .sum = fact_sum(LOG, f) };
+}
+
+TEST(a_fact_with_a_link_has_a_checksum)
+{
+    struct store_fact  facts[3];
+    uint8_t            links[3][CHAIN_LEN];
+    struct chain_check c = { 0 };
+    struct chain_mark  m;
+
+    three_links(facts, links);
+    m = with_link(&facts[0], links[0]);
+    m.summed = false;
+    CHECK(!chain_follows(&c, LOG, &facts[0], m));
 }
 
 TEST(a_chain_that_stops_or_ends_elsewhere_is_not_what_was_appended)
@@ -141,8 +157,8 @@ TEST(a_chain_that_stops_or_ends_elsewhere_is_not_what_was_appended)
     struct chain_check c = { 0 };
 
     three_links(facts, links);
-    CHECK(chain_follows(&c, LOG, &facts[0], with_link(links[0])));
-    CHECK(chain_follows(&c, LOG, &facts[1], with_link(links[1])));
+    CHECK(chain_follows(&c, LOG, &facts[0], with_link(&facts[0], links[0])));
+    CHECK(chain_follows(&c, LOG, &facts[1], with_link(&facts[1], links[1])));
     CHECK(!chain_ends(&c, str_n((char *)links[2], CHAIN_LEN)) && !chain_ends(&c, STR_NONE));
     CHECK(!chain_follows(&c, LOG, &facts[2], (struct chain_mark){ .summed = false }));
 }
@@ -160,7 +176,7 @@ TEST(facts_from_before_the_chain_are_counted_and_only_their_checksum_speaks_for_
     CHECK(c.before == 2 && chain_ends(&c, STR_NONE));
     chain_digest(LOG, &facts[2], digest);
     chain_link(head, digest); /* it begins here */
-    CHECK(chain_follows(&c, LOG, &facts[2], with_link(head)));
+    CHECK(chain_follows(&c, LOG, &facts[2], with_link(&facts[2], head)));
     CHECK(c.before == 2 && chain_ends(&c, str_n((char *)head, CHAIN_LEN)));
 }
 
@@ -453,4 +469,101 @@ STORE_TEST(old_conversations_are_listed_by_what_happened_in_them)
               "ann/plain idle;");
     CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_OLD, .day = 51 }, NULL),
               "ann/asked idle;");
+}
+
+STORE_TEST(an_old_conversation_with_a_call_that_nobody_settled_is_not_listed)
+{
+    struct store_approval open = { .id = STR("c"), .status = STR("unknown"), .body = STR("{}") };
+    struct ap             p;
+
+    ap_init(&p, "ann", "t", 0, "1");
+    p.fact.at_ms = 50;
+    p.a.state = STR("idle");
+    p.a.approvals = &open, p.a.approval_count = 1;
+    CHECK(ap_run(f, &p) == OK);
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_OLD, .due_ms = 51, .day = 51 }, NULL),
+              "");
+}
+
+/* --- words that go while their log stays ---------------------------------------------------- */
+
+/* Of ann's log t: fact 2 says "-" from now on. */
+static struct store_trim second_goes(uint64_t expected, int64_t at_ms)
+{
+    static struct store_fact left;
+
+    left = (struct store_fact){ 2, at_ms, STR("note"), STR("-") };
+    return (struct store_trim){ .expected = expected,
+                                .facts = &left,
+                                .count = 1,
+                                .note = { .at_ms = 99, .kind = STR("trimmed"), .body = STR("{}") },
+                                .kinds = 1 };
+}
+
+STORE_TEST(a_fact_that_lost_words_keeps_its_place_in_the_chain)
+{
+    struct log_name   log = { STR("ann"), STR("t") };
+    struct store_fact was = { 2, 0, STR("note"), STR("secret") };
+    struct stored     before;
+    struct stub_seen  s;
+    uint8_t           digest[CHAIN_LEN], note[CHAIN_LEN];
+
+    CHECK(fix_append(f, "ann", "t", 0, "one") == OK);
+    CHECK(fix_append(f, "ann", "t", 1, "secret") == OK);
+    before = stored_head(f);
+    was.at_ms = look_at(f, "ann", "t").updated_ms;
+    CHECK(fix_trim(f, "ann", "t", second_goes(2, was.at_ms)) == OK);
+    CHECK_STR(fix_read(f, "ann", "t", 0), "1 note one;2 note -;3 trimmed {};");
+    CHECK(look_at(f, "ann", "t").updated_ms == was.at_ms); /* nobody changed it */
+    chain_digest(log, &(struct store_fact){ 3, 99, STR("trimmed"), STR("{}") }, note);
+    chain_link(before.head, note);
+    CHECK(memcmp(before.head, stored_head(f).head, CHAIN_LEN) == 0);
+
+    /* once more: what it was stays known */
+    CHECK(fix_trim(f, "ann", "t", second_goes(3, was.at_ms)) == OK);
+    CHECK(fix_remove(f, "ann", "t", "{}", 100) == OK);
+    s = suite_stub(f);
+    chain_digest(log, &was, digest);
+    CHECK(s.digests_len == 5 * CHAIN_LEN);
+    CHECK(memcmp(s.digests + CHAIN_LEN, digest, CHAIN_LEN) == 0);
+    CHECK(memcmp(s.digests + 2 * CHAIN_LEN, note, CHAIN_LEN) == 0);
+}
+
+STORE_TEST(words_go_only_from_a_log_as_it_was_seen)
+{
+    CHECK(fix_append(f, "ann", "t", 0, "one") == OK);
+    CHECK(fix_append(f, "ann", "t", 1, "two") == OK);
+    CHECK(fix_trim(f, "ann", "t", second_goes(1, 0)) == ERR_CONFLICT);
+    CHECK(fix_trim(f, "ann", "u", second_goes(1, 0)) == ERR_NOT_FOUND);
+    CHECK_STR(fix_read(f, "ann", "t", 0), "1 note one;2 note two;");
+}
+
+STORE_TEST(a_log_is_listed_until_its_words_are_gone_and_again_when_it_changes)
+{
+    struct store_list due = { .kind = STORE_UNTRIMMED, .dues = { INT64_MAX, 0, 0, 0 } };
+    struct store_trim nothing = { .expected = 2, .kinds = 1 };
+    struct ap         p;
+
+    CHECK(fix_append(f, "ann", "t", 0, "one") == OK);
+    CHECK(fix_append(f, "ann", "t", 1, "two") == OK);
+    ap_init(&p, "ann", "running", 0, "1");
+    p.a.state = STR("running");
+    CHECK(ap_run(f, &p) == OK);
+    CHECK_STR(fix_list(f, due, NULL), "ann/t idle;");
+    due.after = INT64_MAX - 1;
+    CHECK_STR(fix_list(f, due, NULL), "");
+    due.after = 0;
+    CHECK(fix_trim(f, "ann", "t", nothing) == OK); /* there was nothing: no fact says so */
+    CHECK_STR(fix_read(f, "ann", "t", 1), "2 note two;");
+    CHECK_STR(fix_list(f, due, NULL), "");
+    due.dues[3] = INT64_MAX; /* another kind falls due */
+    CHECK_STR(fix_list(f, due, NULL), "ann/t idle;");
+    due.dues[3] = 0;
+    CHECK(fix_append(f, "ann", "t", 2, "three") == OK);
+    CHECK_STR(fix_list(f, due, NULL), "ann/t idle;");
+    CHECK(fix_trim(f, "ann", "t", second_goes(3, 0)) == OK);
+    CHECK_STR(fix_list(f, due, NULL), "");
+    CHECK(fix_append(f, "ann", "t", 4, "five") == OK);
+    due.dues[0] = 1; /* none is as old as that */
+    CHECK_STR(fix_list(f, due, NULL), "");
 }

@@ -21,17 +21,26 @@ static void on_found(struct store_list *l, enum err e, const struct store_row *r
     x->next = next;
 }
 
-/* A statement that makes threads behind the store's back, and their titles in its index. */
-#define INDEXED(name) \
-    ";INSERT INTO title_gram(rowid, title) SELECT id, title FROM thread WHERE name GLOB '" name "'"
+/* A statement that makes threads behind the store's back, and their titles in its index; the store
+ * is opened anew for it. */
+#define INDEXED(name)                                                                           \
+    ";INSERT INTO title_gram(rowid, title) SELECT id, title FROM thread WHERE name GLOB '" name \
+    "';UPDATE store SET titled = (SELECT max(id) FROM thread)"
 
-static void many_threads(void)
+static void make_threads(struct fix *f, const char *sql)
 {
-    file_sql(file_path,
-             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)"
-             " INSERT INTO thread(owner, name, title, state, seq, created_ms, updated_ms)"
-             " SELECT 'ann', 't' || i, iif(i % 1000 = 0, 'A ZEBRA in Zürich', iif(i = 19999, "
-             "'lately', 'nothing')), 'idle', 0, i, i FROM n" INDEXED("t[0-9]*"));
+    fix_done(f);
+    file_sql(file_path, sql);
+    file_begin(f);
+}
+
+static void many_threads(struct fix *f)
+{
+    make_threads(f,
+                 "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)"
+                 " INSERT INTO thread(owner, name, title, state, seq, created_ms, updated_ms)"
+                 " SELECT 'ann', 't' || i, iif(i % 1000 = 0, 'A ZEBRA in Zürich', iif(i = 19999, "
+                 "'lately', 'nothing')), 'idle', 0, i, i FROM n" INDEXED("t[0-9]*"));
 }
 
 TEST(a_long_search_does_not_keep_a_short_one_waiting)
@@ -50,7 +59,7 @@ TEST(a_long_search_does_not_keep_a_short_one_waiting)
 
     file_new();
     file_begin(&f);
-    many_threads();
+    many_threads(&f);
     finished = 0;
     store_list(f.store, &all.l);
     store_list(f.store, &one.l);
@@ -68,7 +77,7 @@ TEST(a_search_through_many_titles_finds_each_once_page_by_page)
 
     file_new();
     file_begin(&f);
-    many_threads();
+    many_threads(&f);
     do {
         page = fix_list(&f,
                         (struct store_list){ .kind = STORE_THREADS,
@@ -101,14 +110,14 @@ static struct str search(struct fix *f, struct str words)
 }
 
 /* Older than those that every search looks at: only the index leads there. */
-static void old_thread(const char *title)
+static void old_thread(struct fix *f, const char *title)
 {
     char sql[512];
     sqlite3_snprintf(sizeof sql, sql,
                      "INSERT INTO thread(owner, name, title, state, seq, created_ms, updated_ms)"
                      " VALUES('ann', 'old', %Q, 'idle', 0, 0, 0)" INDEXED("old"),
                      title);
-    file_sql(file_path, sql);
+    make_threads(f, sql);
 }
 
 TEST(an_old_title_is_found_by_any_three_letters_in_any_case)
@@ -129,17 +138,17 @@ TEST(an_old_title_is_found_by_any_three_letters_in_any_case)
 
     file_new();
     file_begin(&f);
-    many_threads();
+    many_threads(&f);
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
         struct str title = str_c(said[i][0]), found;
-        old_thread(said[i][0]);
+        old_thread(&f, said[i][0]);
         found = search(&f, str_c(said[i][1]));
         CHECK(str_find(found, title) >= 0);
         CHECK(str_find(search(&f, title), title) >= 0);
         CHECK(fix_edit(&f, "ann", "old", NULL, true) == OK);
         CHECK_STR(search(&f, title), "");
     }
-    old_thread("no \"");
+    old_thread(&f, "no \"");
     CHECK_STR(search(&f, STR("o \"")), "old 'no \"' idle;");
     CHECK_STR(search(&f, STR("o\"")), "");
     CHECK_STR(search(&f, STR("\"")), "old 'no \"' idle;"); /* too short for the index */
@@ -153,7 +162,7 @@ TEST(the_index_of_titles_follows_a_new_title_and_a_removal)
     file_new();
     file_begin(&f);
     CHECK(fix_append(&f, "ann", "t", 0, "x") == OK);
-    many_threads();
+    many_threads(&f);
     CHECK(fix_edit(&f, "ann", "t", "Kyoto", false) == OK);
     file_sql(file_path, "UPDATE thread SET updated_ms = 0 WHERE name = 't'");
     CHECK_STR(search(&f, STR("kyoto")), "t 'Kyoto' idle;");
@@ -173,7 +182,59 @@ TEST(old_titles_of_the_version_before_are_found)
     file_old();
     file_sql(file_path, "UPDATE thread SET updated_ms = 0, title = 'Kyoto'");
     file_begin(&f);
-    many_threads();
+    many_threads(&f);
     CHECK_STR(search(&f, STR("yot")), "t 'Kyoto' running;");
+    fix_done(&f);
+}
+
+static void titled_thread(struct fix *f, const char *name, const char *title)
+{
+    struct ap p;
+
+    ap_init(&p, "ann", name, 0, "x");
+    p.a.title = str_c(title);
+    CHECK(ap_run(f, &p) == OK);
+}
+
+/* Titles come into the index many at once; the newest are not in it yet. */
+TEST(a_title_is_found_before_and_after_it_is_in_the_index)
+{
+    struct fix f;
+    char       name[16], title[32];
+
+    file_new();
+    file_begin(&f);
+    many_threads(&f);
+    for (int i = 0; i < 300; i++) {
+        snprintf(name, sizeof name, "new%d", i);
+        snprintf(title, sizeof title, "journey %d.", i);
+        titled_thread(&f, name, title);
+    }
+    file_sql(file_path, "UPDATE thread SET updated_ms = 0 WHERE name GLOB 'new*'");
+    CHECK_STR(search(&f, STR("journey 0.")), "new0 'journey 0.' idle;");
+    CHECK_STR(search(&f, STR("journey 299.")), "new299 'journey 299.' idle;");
+    CHECK(fix_edit(&f, "ann", "new0", "to Kyoto", false) == OK);
+    CHECK(fix_edit(&f, "ann", "new299", "to Kyoto", false) == OK);
+    CHECK_STR(search(&f, STR("journey 0.")), "");
+    CHECK_STR(search(&f, STR("journey 299.")), "");
+    CHECK_STR(search(&f, STR("kyoto")), "new299 'to Kyoto' idle;new0 'to Kyoto' idle;");
+    CHECK(fix_edit(&f, "ann", "new0", NULL, true) == OK);
+    CHECK(fix_edit(&f, "ann", "new299", NULL, true) == OK);
+    CHECK_STR(search(&f, STR("kyoto")), "");
+    fix_done(&f);
+}
+
+/* A number is given again when the newest threads were removed. */
+TEST(a_title_at_a_number_that_was_used_before_is_found)
+{
+    struct fix f;
+
+    file_new();
+    file_begin(&f);
+    many_threads(&f);
+    CHECK(fix_edit(&f, "ann", "t20000", NULL, true) == OK);
+    titled_thread(&f, "again", "Kyoto");
+    file_sql(file_path, "UPDATE thread SET updated_ms = 0 WHERE name = 'again'");
+    CHECK_STR(search(&f, STR("kyoto")), "again 'Kyoto' idle;");
     fix_done(&f);
 }

@@ -115,6 +115,25 @@ STORE_TEST(of_a_family_of_sessions_the_ones_that_end_last_stay)
     CHECK(str_starts(fix_session(f, SESSION_GET, "of/ann", NULL, 0), STR("x ")));
 }
 
+STORE_TEST(rows_beside_the_sessions_are_listed_by_how_their_keys_begin_and_when_they_end)
+{
+    int64_t           far = INT64_MAX - 10;
+    struct store_list l = { .kind = STORE_SESSIONS, .id = STR("p/"), .due_ms = far };
+
+    CHECK_STR(fix_session(f, SESSION_PUT, "p/ann", "x y", far + 3), "ok");
+    CHECK_STR(fix_session(f, SESSION_PUT, "p/\u00e9/b", "", far + 2), "ok");
+    CHECK_STR(fix_session(f, SESSION_PUT, "p/early", "x", far), "ok");
+    CHECK_STR(fix_session(f, SESSION_PUT, "p", "x", far + 4), "ok");
+    CHECK_STR(fix_session(f, SESSION_PUT, "q/ann", "x", far + 4), "ok");
+    suite_reopen(f);
+    CHECK_STR(fix_list(f, l, NULL),
+              "p/\u00e9/b  9223372036854775799;p/ann x y 9223372036854775800;");
+    l.limit = 1;
+    CHECK_STR(fix_list(f, l, NULL), "p/\u00e9/b  9223372036854775799;");
+    l.id = STR("none/");
+    CHECK_STR(fix_list(f, l, NULL), "");
+}
+
 STORE_TEST(a_session_that_is_over_is_forgotten_when_another_begins)
 {
     CHECK_STR(fix_session(f, SESSION_PUT, "over", "x", 1000), "ok");

@@ -20,8 +20,7 @@ static void talk(struct stage *s)
     say(s, "hello");
     UNTIL(s->speaking);
     says(s, "Done.");
-    stops(s, STOP_END);
-    UNTIL(idle(s));
+    ends(s);
 }
 
 TEST(a_conversation_goes_when_it_is_too_old_and_not_before)
@@ -127,22 +126,14 @@ static struct str stubs_with(struct stage *s, const char *words)
 TEST(whoever_is_erased_leaves_stubs_without_a_name)
 {
     struct stage   s;
-    struct said    x;
     struct waiting w;
 
     stage_up(&s);
     stage_gate(&s);
-    struct command *c = command(CMD_DECIDE, &x);
-    c->id = arena_dup(&c->arena, call_gate(the_thread(&s)->fold.calls[0])->id);
-    c->may_decide = true;
-    c->by = STR("ann");
-    c->decide.confirmed = true;
-    CHECK(sent(&s, c, &x).status == 200);
+    CHECK(decides(&s, gate_of(&s), true).status == 200);
     UNTIL(s.job);
     finishes(&s, TOOL_DONE);
-    UNTIL(s.speaking);
-    stops(&s, STOP_END);
-    UNTIL(idle(&s));
+    ends(&s);
     CHECK(erase_all(&s, "somebody else").x.logs == 0);
     CHECK(!is_gone(&s));
 

@@ -180,3 +180,24 @@ TEST(a_database_of_every_earlier_version_is_opened_whole_and_goes_on)
 {
     try_versions(true, PG_SCHEMA);
 }
+
+TEST(a_backup_of_every_earlier_version_is_restored)
+{
+    for (int version = 1; version <= DB_SCHEMA; version++) {
+        struct fix            f;
+        struct store_restored did = { 0 };
+        char                  to[512];
+
+        snprintf(url, sizeof url, "sqlite:%s/backup-%d.db", test_dir(), version);
+        snprintf(to, sizeof to, "sqlite:%s/restored-%d.db", test_dir(), version);
+        make(false, version);
+        fix_init(&f);
+        CHECK(store_restore(str_c(to), str_c(url + strlen("sqlite:")), false, &f.arena, &did,
+                            &f.why) == OK);
+        CHECK(did.threads == 2);
+        if (!did.threads) printf("    %d: " STR_FMT "\n", version, STR_ARG(f.why));
+        REQUIRE(fix_open(&f, to) == OK);
+        CHECK_STR(fix_read(&f, "ann", "waits", 0), "1 note one;2 note two;");
+        fix_done(&f);
+    }
+}

@@ -17,7 +17,7 @@
  * repeated in words. {{then:WORD}} is the scenario of the request that brings the results;
  * {{again}} calls get_weather in every answer as long as calls are allowed. Bodies the real service
  * would refuse get its 400, and so does every body with a picture that says "poison". The words are
- * in the table `faults`; a word with "-once" fails every first, third ... time it is asked for.
+ * in faults.c; a word with "-once" fails every first, third ... time it is asked for.
  * {{say TEXT}} is the answer itself, {{then-say TEXT}} the next one. "pace-N-US": N tokens, one every
  * US microseconds. "held-N": N tokens, half of them at once, the others when /go was asked for.
  * "limit-N": a body of more than N bytes is too long.
@@ -30,23 +30,11 @@
 #include "base/buf.h"
 #include "base/jsonw.h"
 #include "base/list.h"
-#include "wires.h"
+#include "client.h"
+#include "faults.h"
 
 #define RECORDS_MAX 400
-#define LONG_LINE   (100u << 20)
 #define PIECE       65536
-
-struct client {
-    uv_tcp_t       tcp;
-    struct list    paced; /* linked while it has tokens to send */
-    struct buf     in, out;
-    enum wire      wire;
-    struct speaker speaker;
-    unsigned       tokens, sent, every_us;
-    uint64_t       began_us;
-    size_t         long_left; /* of the 100 MB line */
-    bool           answering, dead, held;
-};
 
 struct record {
     struct str path, key, body;
@@ -57,396 +45,7 @@ static uv_timer_t    pace;
 static struct list   paced;
 static struct record records[RECORDS_MAX];
 static size_t        record_count;
-static unsigned      open_count, streams, left_by_client;
-
-/* --- writing ------------------------------------------------------------------------- */
-
-static void on_closed(uv_handle_t *h)
-{
-    struct client *c = h->data;
-    list_remove(&c->paced);
-    buf_done(&c->in);
-    buf_done(&c->out);
-    free(c);
-    open_count--;
-}
-
-static void close_client(struct client *c)
-{
-    if (c->dead) return;
-    c->dead = true;
-    list_remove(&c->paced);
-    uv_close((uv_handle_t *)&c->tcp, on_closed);
-}
-
-struct sending {
-    uv_write_t     req;
-    struct client *c;
-    bool           last;
-    char           data[];
-};
-static void more_of_long_line(struct client *c);
-
-static void on_written(uv_write_t *req, int status)
-{
-    struct sending *s = (struct sending *)req;
-    struct client  *c = s->c;
-    bool            last = s->last;
-    free(s);
-    if (status < 0 || last) close_client(c);
-    else if (c->long_left) more_of_long_line(c);
-}
-
-static void send_bytes(struct client *c, struct str bytes, bool last)
-{
-    struct sending *s = malloc(sizeof *s + bytes.len);
-    uv_buf_t        b;
-    if (!s || c->dead) {
-        free(s);
-        return;
-    }
-    memcpy(s->data, bytes.ptr, bytes.len);
-    s->c = c;
-    s->last = last;
-    b = uv_buf_init(s->data, (unsigned)bytes.len);
-    if (uv_write(&s->req, (uv_stream_t *)&c->tcp, &b, 1, on_written)) {
-        free(s);
-        close_client(c);
-    }
-}
-
-static void send_chunk(struct client *c, struct str bytes)
-{
-    struct buf b;
-    buf_init(&b, 0);
-    buf_printf(&b, "%zx\r\n", bytes.len);
-    buf_str(&b, bytes);
-    buf_lit(&b, "\r\n");
-    send_bytes(c, buf_view(&b), false);
-    buf_done(&b);
-}
-
-#define STREAM_HEAD                                                                     \
-    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nrequest-id: " \
-    "req_1\r\nTransfer-Encoding: chunked\r\n\r\n"
-
-static void send_head(struct client *c)
-{
-    send_bytes(c, STR(STREAM_HEAD), false);
-}
-static void send_last(struct client *c)
-{
-    send_bytes(c, STR("0\r\n\r\n"), false);
-    c->answering = false;
-}
-
-static void send_plain(struct client *c, const char *status, const char *headers, struct str body)
-{
-    struct buf b;
-    buf_init(&b, 0);
-    buf_printf(&b, "HTTP/1.1 %s\r\nContent-Length: %zu\r\n%s\r\n", status, body.len, headers);
-    buf_str(&b, body);
-    send_bytes(c, buf_view(&b), false);
-    buf_done(&b);
-    c->answering = false;
-}
-
-static void send_json(struct client *c, const char *status, const char *headers,
-                      const struct buf *body)
-{
-    char all[400];
-    snprintf(all, sizeof all, "Content-Type: application/json\r\nrequest-id: req_1\r\n%s", headers);
-    send_plain(c, status, all, buf_view(body));
-}
-
-/* --- faults ---------------------------------------------------------------------------- */
-
-static void error_answer(struct client *c, int status, const char *reason, const char *type,
-                         const char *headers, const char *extra)
-{
-    struct buf b;
-    char       line[64];
-    buf_init(&b, 0);
-    snprintf(line, sizeof line, "%d %s", status, reason);
-    wire_error(&b, c->wire, status, type, "sk-secret: the provider's own words", extra);
-    send_json(c, line, headers, &b);
-    buf_done(&b);
-}
-
-/* One name per wire: Anthropic, OpenAI, Gemini. */
-static const char *pick(struct client *c, const char *a, const char *o, const char *g)
-{
-    return c->wire == W_ANTHROPIC ? a : c->wire == W_OPENAI ? o : g;
-}
-
-static void f_429(struct client *c)
-{
-    error_answer(c, 429, "Too Many",
-                 pick(c, "rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED"),
-                 "retry-after: 0\r\n", "");
-}
-static void f_429_long(struct client *c)
-{
-    error_answer(c, 429, "Too Many",
-                 pick(c, "rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED"),
-                 "retry-after: 3600\r\n", "");
-}
-static void f_429_pause(struct client *c)
-{
-    error_answer(c, 429, "Too Many",
-                 pick(c, "rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED"),
-                 "retry-after: 20\r\n", "");
-}
-static void f_429_ms(struct client *c)
-{
-    error_answer(c, 429, "Too Many",
-                 pick(c, "rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED"),
-                 "retry-after-ms: 30\r\n", "");
-}
-static void f_quota(struct client *c)
-{
-    error_answer(c, c->wire == W_GEMINI ? 402 : 429, "Too Many",
-                 pick(c, "rate_limit_error", "insufficient_quota", "OUT"), "",
-                 c->wire == W_ANTHROPIC
-                     ? ",\"details\":{\"error_code\":\"enforced_spend_limit_reached\"}"
-                     : "");
-}
-static void f_500(struct client *c)
-{
-    error_answer(c, 500, "Oops", pick(c, "api_error", "server_error", "INTERNAL"),
-                 "retry-after-ms: 10\r\n", "");
-}
-static void f_500_no(struct client *c)
-{
-    error_answer(c, 500, "Oops", pick(c, "api_error", "server_error", "INTERNAL"),
-                 "x-should-retry: false\r\n", "");
-}
-static void f_529(struct client *c)
-{
-    error_answer(c, c->wire == W_ANTHROPIC ? 529 : 503, "Overloaded",
-                 pick(c, "overloaded_error", "unavailable_error", "UNAVAILABLE"),
-                 "retry-after-ms: 10\r\n", "");
-}
-static void f_400(struct client *c)
-{
-    error_answer(c, 400, "Bad",
-                 pick(c, "invalid_request_error", "invalid_request_error", "INVALID_ARGUMENT"), "",
-                 "");
-}
-static void f_401(struct client *c)
-{
-    error_answer(c, 401, "No",
-                 pick(c, "authentication_error", "invalid_api_key", "UNAUTHENTICATED"), "", "");
-}
-static void f_404(struct client *c)
-{
-    error_answer(c, 404, "No", pick(c, "not_found_error", "model_not_found", "NOT_FOUND"), "", "");
-}
-static void f_redirect(struct client *c)
-{
-    send_plain(c, "302 Found", "Location: /elsewhere\r\n", STR(""));
-}
-static void f_html(struct client *c)
-{
-    send_plain(c, "200 OK", "Content-Type: text/html\r\n", STR("<html>Welcome, sk-secret</html>"));
-}
-static void f_gzip(struct client *c)
-{
-    send_plain(c, "200 OK", "Content-Type: text/event-stream\r\nContent-Encoding: gzip\r\n",
-               STR("\x1f\x8bgarbage"));
-}
-static void f_silent(struct client *c)
-{
-}
-static void f_drop(struct client *c)
-{
-    close_client(c);
-}
-static void f_empty(struct client *c)
-{
-    send_head(c);
-    send_last(c);
-}
-
-static void begin(struct client *c)
-{
-    send_head(c);
-    buf_clear(&c->out);
-    c->speaker = (struct speaker){ .out = &c->out, .w = c->wire };
-    speak_begin(&c->speaker);
-}
-static void flush(struct client *c)
-{
-    if (c->out.len) send_chunk(c, buf_view(&c->out));
-    buf_clear(&c->out);
-}
-static void some_text(struct client *c)
-{
-    begin(c);
-    speak_text(&c->speaker, STR("Half an"));
-    flush(c);
-}
-
-static void f_stall(struct client *c)
-{
-    begin(c);
-    flush(c);
-}
-static void f_stall_late(struct client *c)
-{
-    some_text(c);
-}
-static void f_error(struct client *c)
-{
-    some_text(c);
-    speak_error(&c->speaker);
-    flush(c);
-    send_last(c);
-}
-static void f_error_early(struct client *c)
-{
-    begin(c);
-    speak_error(&c->speaker);
-    flush(c);
-    send_last(c);
-}
-static void f_badjson(struct client *c)
-{
-    some_text(c);
-    send_chunk(c, STR("data: {\"type\":\"content_block_delta\", \"choices\": [}\n\n"));
-    send_last(c);
-}
-static void f_badjson_early(struct client *c)
-{
-    begin(c);
-    flush(c);
-    send_chunk(c, STR("data: {\"candidates\": nonsense\n\n"));
-    send_last(c);
-}
-static void f_eof(struct client *c)
-{
-    some_text(c);
-    send_last(c);
-}
-static void f_cut(struct client *c)
-{
-    some_text(c);
-    send_bytes(c, STR("4000\r\nevent: content_block_delta\ndata: {\"type\":\"content_bl"), true);
-}
-static void f_cut_early(struct client *c)
-{
-    begin(c);
-    flush(c);
-    send_bytes(c, STR("4000\r\ndata: {\"ty"), true);
-}
-
-static struct str payment(void)
-{
-    return STR("{\"amount\":50,\"currency\":\"USD\",\"recipient\":\"Alice\"}");
-}
-
-/* half an input, and then an end as if all were well */
-static void f_half(struct client *c)
-{
-    begin(c);
-    speak_call(&c->speaker, STR("toolu_h"), STR("process_payment"), payment(), 20);
-    if (c->wire == W_ANTHROPIC) {
-        buf_lit(
-            &c->out,
-            "event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n");
-    }
-    speak_end(&c->speaker, S_CALLS);
-    flush(c);
-    send_last(c);
-}
-static void f_half_cut(struct client *c)
-{
-    begin(c);
-    speak_call(&c->speaker, STR("toolu_h"), STR("process_payment"), payment(), 20);
-    flush(c);
-    send_bytes(c, STR("40\r\ndata: "), true);
-}
-/* the call is complete, its stop reason never comes */
-static void f_whole_cut(struct client *c)
-{
-    begin(c);
-    speak_call(&c->speaker, STR("toolu_w"), STR("process_payment"), payment(), 1000);
-    flush(c);
-    send_last(c);
-}
-static void f_length(struct client *c)
-{
-    begin(c);
-    speak_text(&c->speaker, STR("Paying now"));
-    speak_call(&c->speaker, STR("toolu_l"), STR("process_payment"), payment(), 20);
-    speak_end(&c->speaker, S_LENGTH);
-    flush(c);
-    send_last(c);
-}
-static void f_refusal(struct client *c)
-{
-    begin(c);
-    speak_text(&c->speaker, STR("I will not"));
-    speak_call(&c->speaker, STR("toolu_r"), STR("process_payment"), payment(), 1000);
-    speak_end(&c->speaker, S_REFUSAL);
-    flush(c);
-    send_last(c);
-}
-
-static void more_of_long_line(struct client *c)
-{
-    static char piece[PIECE];
-    size_t      n = c->long_left < PIECE ? c->long_left : PIECE;
-    memset(piece, 'x', sizeof piece);
-    c->long_left -= n;
-    send_chunk(c, str_n(piece, n));
-}
-static void f_longline(struct client *c)
-{
-    begin(c);
-    flush(c);
-    c->long_left = LONG_LINE;
-    send_chunk(c, STR("data: "));
-}
-
-static const struct fault {
-    const char *word;
-    void (*answer)(struct client *c);
-} faults[] = {
-    { "429", f_429 },
-    { "429-long", f_429_long },
-    { "429-pause", f_429_pause },
-    { "429-ms", f_429_ms },
-    { "quota", f_quota },
-    { "500", f_500 },
-    { "500-no", f_500_no },
-    { "529", f_529 },
-    { "400", f_400 },
-    { "401", f_401 },
-    { "404", f_404 },
-    { "redirect", f_redirect },
-    { "html", f_html },
-    { "gzip", f_gzip },
-    { "silent", f_silent },
-    { "drop", f_drop },
-    { "empty", f_empty },
-    { "stall", f_stall },
-    { "stall-late", f_stall_late },
-    { "error", f_error },
-    { "error-early", f_error_early },
-    { "badjson", f_badjson },
-    { "badjson-early", f_badjson_early },
-    { "eof", f_eof },
-    { "cut", f_cut },
-    { "cut-early", f_cut_early },
-    { "half", f_half },
-    { "half-cut", f_half_cut },
-    { "whole-cut", f_whole_cut },
-    { "length", f_length },
-    { "refusal", f_refusal },
-    { "longline", f_longline },
-};
-static unsigned asked_for[sizeof faults / sizeof *faults];
+static unsigned      streams, left_by_client;
 
 /* --- the conversation ---------------------------------------------------------------------- */
 
@@ -596,19 +195,6 @@ static bool word_after(struct str text, struct str mark, struct str *word)
     return n > 0;
 }
 
-static bool fail_on_purpose(struct client *c, struct str word)
-{
-    bool once = str_ends(word, STR("-once"));
-    if (once) word = str_cut(word, word.len - 5);
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-        if (!str_is(word, faults[i].word)) continue;
-        if (once && asked_for[i]++ % 2) return false;
-        faults[i].answer(c);
-        return true;
-    }
-    return false;
-}
-
 /* "limit-N": what is longer than N bytes is too long, in the service's own words. */
 static bool is_too_long(struct client *c, struct str word, struct str body)
 {
@@ -638,7 +224,7 @@ static void answer_model(struct client *c, struct str path, struct str body)
 
     streams++;
     arena_init(&a, 0);
-    if (json_parse(&a, body, &v, NULL) != OK) error_answer(c, 400, "Bad", "invalid_json", "", "");
+    if (json_parse(&a, body, &v, NULL) != OK) send_error(c, 400, "Bad", "invalid_json", "", "");
     else {
         wire_asked(c->wire, v, &a, &q);
         if (q.has_results) word_after(q.question, STR("{{then:"), &word);
@@ -716,7 +302,7 @@ static void serve_stats(struct client *c)
 {
     struct buf b;
     buf_init(&b, 0);
-    buf_printf(&b, "{\"open\":%u,\"streams\":%u,\"cancelled\":%u}", open_count, streams,
+    buf_printf(&b, "{\"open\":%u,\"streams\":%u,\"cancelled\":%u}", clients_open, streams,
                left_by_client);
     send_json(c, "200 OK", "", &b);
     buf_done(&b);
@@ -746,7 +332,7 @@ static void answer(struct client *c, struct str head, struct str body)
     struct str line = head, method, path, rest = head;
     if (!str_split(&rest, '\n', &line) || !str_split(&line, ' ', &method) ||
         !str_split(&line, ' ', &path)) {
-        close_client(c);
+        client_close(c);
         return;
     }
     c->answering = true;
@@ -773,7 +359,7 @@ static void take_requests(struct client *c)
         if (end < 0) return;
         struct str head = str_cut(all, (size_t)end + 2), length = header(head, "content-length");
         if (length.len && !str_to_u64(length, &len)) {
-            close_client(c);
+            client_close(c);
             return;
         }
         if (all.len < (size_t)end + 4 + len) return;
@@ -794,7 +380,7 @@ static void on_read(uv_stream_t *s, ssize_t n, const uv_buf_t *b)
     struct client *c = s->data;
     if (n < 0) {
         if (c->answering) left_by_client++;
-        close_client(c);
+        client_close(c);
         return;
     }
     buf_add(&c->in, b->base, (size_t)n);
@@ -811,10 +397,10 @@ static void on_connect(uv_stream_t *server, int status)
     buf_init(&c->out, 0);
     uv_tcp_init(&loop, &c->tcp);
     c->tcp.data = c;
-    open_count++;
+    clients_open++;
     if (uv_accept(server, (uv_stream_t *)&c->tcp) ||
         uv_read_start((uv_stream_t *)&c->tcp, on_alloc, on_read))
-        close_client(c);
+        client_close(c);
     else uv_tcp_nodelay(&c->tcp, 1);
 }
 

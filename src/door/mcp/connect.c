@@ -255,7 +255,7 @@ void connect_begin(struct server *s, struct request *q)
         begin(k);
         return;
     }
-    k->want = (struct oauth_want){ .principal = k->principal, .fresh = true, .done = on_token };
+    k->want = (struct oauth_want){ .principal = k->principal, .done = on_token };
     oauth_want(o, &k->want);
 }
 

@@ -42,8 +42,6 @@ struct mcps *mcps_new(struct app *a, struct loop *l, const struct mcps_setup *s)
     m->app = a;
     m->loop = l;
     m->setup = *s;
-    map_init(&m->sessions);
-    list_init(&m->oldest);
     list_init(&m->waits);
     list_init(&m->streams);
     loop_timer_init(l, &m->tick, on_tick);
@@ -75,9 +73,6 @@ void mcps_free(struct mcps *m, void (*done)(void *ctx), void *ctx)
         return;
     }
     list_remove(&m->watch.node);
-    while (!list_empty(&m->oldest))
-        mcps_session_end(m, LIST_ITEM(m->oldest.next, struct mcps_session, node));
-    map_done(&m->sessions);
     m->done = done;
     m->done_ctx = ctx;
     m->closing = 2;
@@ -197,31 +192,29 @@ static void discover(struct request *q, const struct mcprpc *rpc)
     mcps_close(q->conn, &b, &w);
 }
 
-static void initialize(struct mcps *m, struct request *q, const struct mcprpc *rpc)
+static void opened(struct mcps *m, struct request *q, const struct mcprpc *rpc,
+                   const struct mcps_session *s)
 {
     struct buf   b;
     struct jsonw w;
-    struct str   asked = jv_str_at(rpc->params, "protocolVersion");
-    if (!asked.ptr) {
-        mcps_error(q->conn, rpc->id, RPC_PARAMS, "\"protocolVersion\" is missing.");
-        return;
-    }
-    struct str version = str_is(asked, MCP_OLDEST_LEGACY) ? asked : STR(MCP_NEWEST_LEGACY);
-    struct mcps_session *s = mcps_session_new(m, owner_of(q), rpc->params, version);
-    if (!s) {
-        mcps_unavailable(q->conn, rpc->id,
-                         &(struct receipt){ .status = 503,
-                                            .code = "out_of_memory",
-                                            .message = "The server is out of memory; try again "
-                                                       "in a moment." });
-        return;
-    }
+    (void)m;
     conn_header(q->conn, "Mcp-Session-Id", s->id);
     mcps_open(&b, &w, rpc);
     jw_kstr(&w, "protocolVersion", s->version);
     write_capabilities(&w, false);
     jw_kraw(&w, "serverInfo", STR(SERVER_INFO));
     mcps_close(q->conn, &b, &w);
+}
+
+static void initialize(struct mcps *m, struct request *q, const struct mcprpc *rpc)
+{
+    struct str asked = jv_str_at(rpc->params, "protocolVersion");
+    if (!asked.ptr) {
+        mcps_error(q->conn, rpc->id, RPC_PARAMS, "\"protocolVersion\" is missing.");
+        return;
+    }
+    mcps_session_open(m, q, rpc, str_is(asked, MCP_OLDEST_LEGACY) ? asked : STR(MCP_NEWEST_LEGACY),
+                      opened);
 }
 
 /* --- the address ------------------------------------------------------------------------------ */
@@ -274,10 +267,12 @@ static void modern(struct mcps *m, struct request *q, const struct mcprpc *rpc,
 }
 
 static void legacy_request(struct mcps *m, struct request *q, const struct mcprpc *rpc,
-                           struct mcps_session *s, const struct hub_page *page)
+                           const struct mcps_session *s)
 {
-    struct buf   b;
-    struct jsonw w;
+    const struct hub_page *page = page_of(m, q);
+    struct buf             b;
+    struct jsonw           w;
+    if (!page) return;
     if (str_is(rpc->method, "ping")) {
         mcps_open(&b, &w, rpc);
         mcps_close(q->conn, &b, &w);
@@ -286,20 +281,14 @@ static void legacy_request(struct mcps *m, struct request *q, const struct mcprp
     else mcps_error(q->conn, rpc->id, RPC_NO_METHOD, "Method not found");
 }
 
-static void legacy(struct mcps *m, struct request *q, const struct mcprpc *rpc,
-                   const struct hub_page *page)
+static void legacy(struct mcps *m, struct request *q, const struct mcprpc *rpc)
 {
-    if (rpc->kind == RPC_REQUEST && str_is(rpc->method, "initialize")) {
-        initialize(m, q, rpc);
-        return;
-    }
-    struct mcps_session *s = mcps_session_of(m, q, rpc->id);
-    if (!s) return;
-    switch (rpc->kind) {
-    case RPC_REQUEST: legacy_request(m, q, rpc, s, page); return;
-    case RPC_NOTICE: mcps_take_notice(m, q, rpc, s); return;
-    case RPC_ANSWER: mcps_take_answer(m, q, rpc, s); return;
-    }
+    if (rpc->kind == RPC_REQUEST && str_is(rpc->method, "initialize")) initialize(m, q, rpc);
+    else
+        mcps_session_enter(m, q, rpc,
+                           rpc->kind == RPC_REQUEST  ? legacy_request
+                           : rpc->kind == RPC_NOTICE ? mcps_take_notice
+                                                     : mcps_take_answer);
 }
 
 void mcp_post(struct server *s, struct request *q)
@@ -314,32 +303,33 @@ void mcp_post(struct server *s, struct request *q)
     if (!mcprpc_read(q->arena, q->body, &heads, MODERN, &rpc, &why))
         mcps_fault(q->conn, rpc.id, &why);
     else if (rpc.modern) modern(m, q, &rpc, page);
-    else legacy(m, q, &rpc, page);
+    else legacy(m, q, &rpc);
+}
+
+static void take_up(struct mcps *m, struct request *q, const struct mcprpc *rpc,
+                    const struct mcps_session *s)
+{
+    struct str last = request_header(q, "last-event-id");
+    (void)rpc;
+    if (last.len) mcps_resume(m, q, s, last);
+    else mcps_notices(m, q);
 }
 
 void mcp_get(struct server *s, struct request *q)
 {
     struct mcps *m = app_of(s)->mcp;
-    struct str   last = request_header(q, "last-event-id");
     if (!is_served(m, q)) return;
     if (!request_header(q, "accept").ptr || !mcps_wants(q, "text/event-stream")) {
         conn_error(q->conn, 406, "not_acceptable", "Accept must have text/event-stream.");
         return;
     }
-    struct mcps_session *x = mcps_session_of(m, q, STR_NONE);
-    if (!x) return;
-    if (last.len) mcps_resume(m, q, x, last);
-    else mcps_notices(m, q, x);
+    mcps_session_enter(m, q, &(struct mcprpc){ 0 }, take_up);
 }
 
 void mcp_delete(struct server *s, struct request *q)
 {
     struct mcps *m = app_of(s)->mcp;
-    if (!is_served(m, q)) return;
-    struct mcps_session *x = mcps_session_of(m, q, STR_NONE);
-    if (!x) return;
-    mcps_session_end(m, x);
-    conn_reply(q->conn, 204, NULL, STR(""));
+    if (is_served(m, q)) mcps_session_enter(m, q, &(struct mcprpc){ 0 }, mcps_session_end);
 }
 
 void mcp_challenge(struct request *q, const char *error)

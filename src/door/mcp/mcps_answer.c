@@ -65,68 +65,163 @@ static enum taken take(const struct reply *r)
 
 /* --- legacy: an answer to a question on a call's stream --------------------------------------- */
 
-static struct mcps_wait *wait_of(struct mcps *m, struct str session, struct str thread)
+/* What a message of a session says about a call, while the call is looked for. */
+struct remark {
+    struct mcps         *door;
+    struct arena         arena;
+    struct store_list    list;
+    struct str           by, roles, tag, name;
+    struct mcp_abilities can;
+    bool                 may_decide, agent, review;
+    const struct jv     *said;
+};
+
+static struct remark *remark_new(struct mcps *m, struct request *q, const struct mcps_session *s)
 {
-    LIST_EACH (n, &m->waits) {
-        struct mcps_wait *w = LIST_ITEM(n, struct mcps_wait, node);
-        if (!w->last && str_eq(w->session, session) && str_eq(w->thread, thread)) return w;
-    }
-    return NULL;
+    struct remark *k = mem_alloc(sizeof *k);
+    if (!k) return NULL;
+    arena_init(&k->arena, 0);
+    k->door = m;
+    k->by = arena_dup(&k->arena, s->owner);
+    k->roles = arena_dup(&k->arena, q->principal->words);
+    k->tag = mcps_session_tag(&k->arena, s->id);
+    k->can = s->can;
+    k->may_decide = mcps_may_decide(m, q->principal);
+    k->agent = mcps_is_agent(q->principal);
+    return k;
 }
 
-void mcps_take_answer(struct mcps *m, struct request *q, const struct mcprpc *rpc,
-                      struct mcps_session *s)
+static void remark_free(struct remark *k)
 {
-    struct mcps_record *k = mcps_recall(&s->questions, rpc->id, STR_NONE);
-    conn_reply(q->conn, 202, NULL, STR(""));
     if (!k) return;
-    struct mcps_wait *w = wait_of(m, s->id, k->thread);
-    struct reply      r = { .door = m,
-                            .by = s->owner,
-                            .roles = q->principal->words,
-                            .owner = k->owner,
-                            .thread = k->thread,
-                            .confirmation = str_n(k->id.ptr + 1, k->id.len - 2),
-                            .may_decide = mcps_may_decide(m, q->principal),
-                            .ask = k->ask,
-                            .tools = k->tools,
-                            .said = rpc->result };
+    arena_done(&k->arena);
+    mem_free(k);
+}
+
+/* Nothing is decided, and nobody is at the screen: who waits for that need not. */
+static void give_up(struct remark *k, struct str owner, struct str thread)
+{
+    struct command *c = mcps_command(k->door, CMD_FOLLOW, owner, thread);
+    if (!c) return;
+    c->told = arena_printf(&c->arena, MCPS_SHUT STR_FMT, STR_ARG(k->tag));
+    hub_submit(k->door->app->hub, c);
+}
+
+/* The call that the question is about, if this client may have been asked it. */
+static const struct call *asked_call(const struct remark *k, const struct fold *f, struct str id)
+{
+    const struct call *c = k->review ? fold_confirmation(f, id) : fold_program_call(f);
+    const struct fact *gate = c ? call_gate(c) : NULL;
+    if (!gate || !str_eq(gate->id, id)) return NULL;
+    return k->agent && !fold_program_call(f) ? NULL : c;
+}
+
+static void answer_question(struct remark *k, struct command *cmd, const struct fold *f)
+{
+    const struct call *c = asked_call(k, f, cmd->id);
+    if (!c) return;
+    struct reply r = { .door = k->door,
+                       .by = k->by,
+                       .roles = k->roles,
+                       .owner = cmd->log.owner,
+                       .thread = cmd->log.thread,
+                       .confirmation = cmd->id,
+                       .may_decide = k->may_decide,
+                       .ask = mcps_how(k->can, k->may_decide, c),
+                       .tools = c->started != NULL,
+                       .said = k->said };
     switch (take(&r)) {
     case TAKEN:
     case TAKEN_NOT: return;
     case TAKEN_BACK:
-        if (!w || !w->review.ptr) mcps_withdraw(m, k->owner, k->thread, w);
+        if (!k->review)
+            mcps_withdraw(k->door, r.owner, r.thread,
+                          arena_printf(&k->arena, MCPS_DECLINED STR_FMT, STR_ARG(k->tag)));
         return;
-    case GIVEN_UP:
-        if (!w) return;
-        w->give_up = true;
-        mcps_wake(w);
-        return;
+    case GIVEN_UP: give_up(k, r.owner, r.thread); return;
+    }
+}
+
+static void on_question(struct command *c, const struct receipt *a)
+{
+    struct remark *k = c->ctx;
+    if (a->status < 400 && a->thread && !k->arena.failed)
+        answer_question(k, c, thread_fold(a->thread));
+    remark_free(k);
+    command_free(c);
+}
+
+void mcps_take_answer(struct mcps *m, struct request *q, const struct mcprpc *rpc,
+                      const struct mcps_session *s)
+{
+    struct remark  *k = remark_new(m, q, s);
+    struct command *c = k ? mcps_command(m, CMD_FOLLOW, s->owner, STR_NONE) : NULL;
+    struct jv      *id = NULL, *said = NULL;
+    bool good = c && json_parse(&k->arena, arena_dup(&k->arena, rpc->id), &id, NULL) == OK &&
+                id->str.len > 0;
+    if (good && rpc->result)
+        good = json_parse(&k->arena, arena_dup(&k->arena, rpc->result->raw), &said, NULL) == OK;
+    if (good) {
+        struct str name = id->str;
+        k->said = said;
+        k->review = str_starts(name, STR(MCPS_REVIEW));
+        if (k->review) name = str_from(name, sizeof MCPS_REVIEW - 1);
+        c->id = arena_dup(&c->arena, name);
+        c->anyones = k->review && mcps_sees_all(m, q->principal);
+        c->ctx = k;
+        c->done = on_question;
+    }
+    conn_reply(q->conn, 202, NULL, STR(""));
+    if (good) hub_submit(m->app->hub, c);
+    else {
+        command_free(c);
+        remark_free(k);
     }
 }
 
 /* --- legacy: a request that is taken back ----------------------------------------------------- */
 
-static void cancel(struct mcps *m, struct mcps_session *s, const struct jv *id)
+static void take_back(struct remark *k, struct str thread)
 {
-    struct mcps_record *k = id ? mcps_recall(&s->calls, id->raw, STR_NONE) : NULL;
-    struct mcps_wait   *w = NULL;
+    mcps_withdraw(k->door, k->by, thread,
+                  arena_printf(&k->arena, MCPS_CANCELLED STR_FMT, STR_ARG(k->name)));
+    remark_free(k);
+}
+
+static void on_named(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
+                     struct str next)
+{
+    struct remark *k = LIST_ITEM(l, struct remark, list);
+    (void)next;
+    if (!e && count) take_back(k, rows[0].thread);
+    else remark_free(k);
+}
+
+/* Who waits here knows its call; else the call knows the request that began it. */
+static void cancel(struct mcps *m, struct request *q, const struct mcps_session *s,
+                   const struct jv *id)
+{
+    struct remark *k = id ? remark_new(m, q, s) : NULL;
     if (!k) return;
+    k->name = mcps_request_name(&k->arena, s->id, id->raw);
     LIST_EACH (n, &m->waits) {
-        struct mcps_wait *x = LIST_ITEM(n, struct mcps_wait, node);
-        if (!x->last && str_eq(x->session, s->id) && str_eq(x->id, id->raw)) w = x;
+        struct mcps_wait *w = LIST_ITEM(n, struct mcps_wait, node);
+        if (w->last || !str_eq(w->asked_as, k->name)) continue;
+        take_back(k, w->thread);
+        return;
     }
-    mcps_withdraw(m, s->owner, k->thread, w);
-    if (!w) return;
-    w->cancelled = true;
-    mcps_wake(w);
+    k->list = (struct store_list){
+        .kind = STORE_KEYS, .owner = k->by, .id = k->name, .limit = 1, .done = on_named
+    };
+    if (k->arena.failed) remark_free(k);
+    else hub_list(m->app->hub, &k->list);
 }
 
 void mcps_take_notice(struct mcps *m, struct request *q, const struct mcprpc *rpc,
-                      struct mcps_session *s)
+                      const struct mcps_session *s)
 {
     if (str_is(rpc->method, "notifications/cancelled"))
-        cancel(m, s, jv_get(rpc->params, "requestId"));
+        cancel(m, q, s, jv_get(rpc->params, "requestId"));
     conn_reply(q->conn, 202, NULL, STR(""));
 }
 
@@ -158,7 +253,9 @@ void mcps_take_inputs(struct mcps_wait *w, const struct fold *f)
     case TAKEN:
     case TAKEN_NOT: return;
     case TAKEN_BACK:
-        if (!w->review.ptr) mcps_withdraw(w->door, w->owner, w->thread, w);
+        if (w->review.ptr) return;
+        w->unwanted = true;
+        mcps_withdraw(w->door, w->owner, w->thread, STR_NONE);
         return;
     case GIVEN_UP: w->give_up = true; return;
     }
@@ -210,7 +307,7 @@ static void update_task(struct mcps *m, struct task_ask *k, struct command *c, s
                            .ask = mcps_how(k->rpc.can, k->may_decide, call),
                            .tools = call->started != NULL,
                            .said = said };
-        if (take(&r) == TAKEN_BACK) mcps_withdraw(m, c->log.owner, c->log.thread, NULL);
+        if (take(&r) == TAKEN_BACK) mcps_withdraw(m, c->log.owner, c->log.thread, STR_NONE);
     }
     tell_nothing(k);
 }
@@ -225,7 +322,7 @@ static void on_task(struct ask *ask, struct command *c, const struct receipt *a)
     else if (str_is(k->rpc.method, "tasks/get")) tell_task(m, k, c, a->thread);
     else if (str_is(k->rpc.method, "tasks/update")) update_task(m, k, c, a->thread);
     else {
-        mcps_withdraw(m, c->log.owner, c->log.thread, NULL);
+        mcps_withdraw(m, c->log.owner, c->log.thread, STR_NONE);
         tell_nothing(k);
     }
 }

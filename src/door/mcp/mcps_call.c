@@ -8,11 +8,16 @@
  *
  * What is asked about has a thread whose name follows from its tool and arguments and from the call
  * before it: two that come at the same moment want the same log, and its first append decides.
+ *
+ * What nobody is asked about is not looked for beforehand: the append that begins it is refused where
+ * an earlier one is open (thread_match), and only then is that one looked at. Calls with a certain
+ * outcome leave nothing behind to be found.
  */
 #include <openssl/evp.h>
 
 #include "base/clock.h"
 #include "base/id.h"
+#include "base/jsame.h"
 #include "base/log.h"
 #include "door/mcp/mcps_int.h"
 #include "tool/policy.h"
@@ -26,28 +31,6 @@ static void look_for_same(struct mcps_wait *w);
 static void begin(struct mcps_wait *w);
 
 /* --- names ------------------------------------------------------------------------------------ */
-
-/* Numbers by their value, as jv_equal has it: 50, 50.0 and 5e1 are one. */
-static void write_value(struct jsonw *w, const struct jv *v)
-{
-    double d;
-    if (v->type == JSON_OBJECT) {
-        const struct jv **sorted = jv_sorted(v);
-        jw_obj(w);
-        for (size_t i = 0; sorted && i < v->count; i++) {
-            jw_key_str(w, sorted[i]->key);
-            write_value(w, sorted[i]);
-        }
-        jw_end_obj(w);
-        if (!sorted) w->out->err = ERR_NOMEM;
-        mem_free(sorted);
-    } else if (v->type == JSON_ARRAY) {
-        jw_arr(w);
-        JV_EACH (x, v) write_value(w, x);
-        jw_end_arr(w);
-    } else if (v->type == JSON_NUMBER && jv_f64(v, &d)) jw_f64(w, d);
-    else jw_canonical(w, v);
-}
 
 /* 22 letters that follow from these texts. */
 static struct str name_of(struct arena *a, const char *prefix, struct str one, struct str two)
@@ -77,7 +60,7 @@ static struct str match_of(struct mcps_wait *w)
     struct jsonw j;
     buf_init(&b, 0);
     jsonw_init(&j, &b);
-    write_value(&j, w->args);
+    jw_same(&j, w->args);
     if (b.err) w->arena.failed = true;
     struct str s = name_of(&w->arena, "mcp/", w->tool, buf_view(&b));
     buf_done(&b);
@@ -141,7 +124,7 @@ static const struct call *call_of(const struct receipt *a)
 
 static bool is_this(const struct mcps_wait *w, const struct call *c)
 {
-    return str_eq(c->tool, w->tool) && jv_equal(c->args, w->args);
+    return str_eq(c->tool, w->tool) && jv_same(c->args, w->args);
 }
 
 static void on_named(struct command *c, const struct receipt *a)
@@ -217,7 +200,10 @@ static void on_earlier(struct command *c, const struct receipt *a)
     else if (call && is_this(w, call) && is_same_still(call)) {
         w->thread = arena_dup(&w->arena, thread_id(a->thread));
         mcps_attach(w, a->thread);
-    } else begin(w);
+    } else {
+        w->looked = true;
+        begin(w);
+    }
     command_free(c);
 }
 
@@ -232,12 +218,12 @@ static void on_match(struct store_list *l, enum err e, const struct store_row *r
     else begin(w);
 }
 
-/* What runs freely and may run again is always a new call. */
+/* What runs freely and may run again is always a new call: nobody looks for it. */
 static void look_for_same(struct mcps_wait *w)
 {
     const struct tool *tool = registry_find(w->door->app->registry, w->tool);
-    w->match = match_of(w);
-    if (!w->asks && tool && tool->idempotent) begin(w);
+    if (w->asks || !tool || !tool->idempotent) w->match = match_of(w);
+    if (!w->asks) begin(w);
     else
         look_up(w, (struct store_list){
                        .kind = STORE_KEYS, .id = w->match, .limit = 1, .done = on_match });
@@ -258,7 +244,7 @@ static void on_called(struct command *c, const struct receipt *a)
     struct mcps_wait *w = c->ctx;
     struct mcps      *m = w->door;
     if (is_moot(w)) { /* taken back while it was being saved */
-        if (a->thread) mcps_withdraw(m, c->log.owner, c->log.thread, NULL);
+        if (a->thread) mcps_withdraw(m, c->log.owner, c->log.thread, STR_NONE);
         command_free(c);
         return;
     }
@@ -266,7 +252,8 @@ static void on_called(struct command *c, const struct receipt *a)
         mcps_wait_error(w, RPC_INTERNAL, "Another call was faster; try again.");
     else if (a->status == 422) mcps_wait_refuse(w, str_c(a->message));
     else if (a->status >= 400) mcps_wait_unavailable(w, a);
-    else if (!a->thread) follow(w, a->id, on_named); /* its name was taken a moment ago */
+    else if (!a->thread) /* another log has its name, or is open with the same call */
+        follow(w, a->id, a->run.ptr ? on_named : on_earlier);
     else {
         w->thread = arena_dup(&w->arena, thread_id(a->thread));
         mcps_attach(w, a->thread);
@@ -291,6 +278,8 @@ static void submit(struct mcps_wait *w)
                                          STR_ARG(str_cut(w->session, 8)));
         c->call.group = arena_dup(&c->arena, group_of(w));
         c->call.match = arena_dup(&c->arena, w->match);
+        c->call.alone = !w->asks && !w->looked;
+        c->call.asked_as = arena_dup(&c->arena, w->asked_as);
     }
     dispatch(w, c, on_called);
 }
@@ -409,25 +398,60 @@ static void on_resumed(struct command *c, const struct receipt *a)
     command_free(c);
 }
 
-/* "<call>.<n>", of a call of this session. */
-void mcps_resume(struct mcps *m, struct request *q, struct mcps_session *s, struct str last_id)
+static bool is_json_text(struct arena *a, struct str s)
 {
-    struct str          thread = last_id, no = STR_NONE;
-    uint64_t            n = 0;
-    struct mcps_record *r = NULL;
-    if (str_split(&last_id, '.', &thread) && (no = last_id).len && str_to_u64(no, &n) &&
-        n < 1000000)
-        r = mcps_recall(&s->calls, STR_NONE, thread);
-    if (!r) {
-        conn_error(q->conn, 404, "unknown_event", "There is no such event in this session.");
-        return;
+    struct jv *v;
+    return s.len && json_parse(a, arena_dup(a, s), &v, NULL) == OK;
+}
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* NONE: it is not hexadecimal. */
+static struct str read_hex(struct arena *a, struct str s)
+{
+    struct str out = { arena_alloc(a, s.len / 2 + 1), s.len / 2 };
+    char      *to = (char *)(uintptr_t)out.ptr;
+    if (!to || s.len % 2) return STR_NONE;
+    for (size_t i = 0; i < out.len; i++) {
+        int high = hex_digit(s.ptr[2 * i]), low = hex_digit(s.ptr[2 * i + 1]);
+        if (high < 0 || low < 0) return STR_NONE;
+        to[i] = (char)(high << 4 | low);
     }
-    struct mcprpc     rpc = { .kind = RPC_REQUEST, .id = r->id };
+    return out;
+}
+
+/* "<call>.<n>.<session>.<request>[.<token>]", as mcps_wait.c writes it. */
+static bool read_place(struct mcps_wait *w, struct str place)
+{
+    struct str part = STR_NONE, id = STR_NONE;
+    uint64_t   n = 0;
+    if (!str_split(&place, '.', &part) || !id_valid(part, 128)) return false;
+    w->thread = arena_dup(&w->arena, part);
+    if (!str_split(&place, '.', &part) || !str_to_u64(part, &n) || n >= 1000000) return false;
+    w->events = (unsigned)n + 1;
+    if (!str_split(&place, '.', &part) || !str_eq(part, w->tag)) return false;
+    if (!str_split(&place, '.', &part)) return false;
+    id = read_hex(&w->arena, part);
+    if (str_split(&place, '.', &part)) w->token = read_hex(&w->arena, part);
+    w->id = id;
+    return is_json_text(&w->arena, id) && (!w->token.ptr || is_json_text(&w->arena, w->token));
+}
+
+void mcps_resume(struct mcps *m, struct request *q, const struct mcps_session *s,
+                 struct str last_id)
+{
+    struct mcprpc     rpc = { .kind = RPC_REQUEST };
     struct mcps_wait *w = mcps_wait_new(m, q, &rpc, s);
     if (!w) return;
-    w->token = arena_dup(&w->arena, r->token);
-    w->thread = arena_dup(&w->arena, r->thread);
-    w->events = (unsigned)n + 1;
+    if (!read_place(w, last_id)) {
+        conn_error(q->conn, 404, "unknown_event", "There is no such event in this session.");
+        mcps_wait_free(w);
+        return;
+    }
+    w->asked_as = mcps_request_name(&w->arena, s->id, w->id);
     w->sse = true;
     conn_hold(q->conn, &w->hold);
     follow(w, w->thread, on_resumed);

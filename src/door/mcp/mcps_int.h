@@ -11,15 +11,15 @@
 #define MCPS_NEEDS_TASKS \
     "{\"requiredCapabilities\":{\"extensions\":{\"" MCP_META("tasks") "\":{}}}}"
 #define MCPS_STREAMS_MAX 8 /* of notices, per principal */
+#define MCPS_PLACE_MAX \
+    256 /* bytes of a request's id and its progress token, in the ids of events */
 
 struct mcps {
     struct app           *app;
     struct loop          *loop;
     struct mcps_setup     setup;
-    struct map            sessions; /* by id */
-    struct list           oldest;   /* the same, least recently used first */
-    struct list           waits;    /* responses that follow a call */
-    struct list           streams;  /* of notices */
+    struct list           waits;   /* responses that follow a call */
+    struct list           streams; /* of notices */
     struct registry_watch watch;
     struct loop_timer     tick;    /* while a response waits for a person */
     struct loop_timer     changed; /* until the next notice that tools changed may go out */
@@ -47,35 +47,26 @@ struct mcp_shape mcps_shape(const struct mcps *m, bool modern, struct str thread
 bool             mcps_may_decide(const struct mcps *m, const struct principal *p);
 
 /* --- mcps_session.c --- */
-/* Something a session remembers: of a call its request, of a question how it was put. */
-struct mcps_record {
-    struct list  node;
-    struct str   id;            /* JSON-RPC: the request's, as written; or the question's */
-    struct str   token;         /* its progress token, as written; STR_NONE: none */
-    struct str   owner, thread; /* the call */
-    enum mcp_ask ask;
-    bool         tools; /* of a question: the tool asks it, not the policy */
-};
+#define MCPS_ROWS "mcp-session/" /* how the keys of their rows begin */
 struct mcps_session {
-    struct list          node;
     struct str           id, owner, client, version;
     struct mcp_abilities can;
-    uint64_t             used_ms;
-    struct list          calls, questions;
-    unsigned             call_count, question_count;
-    struct arena         arena;
 };
-/* NULL: no memory. */
-struct mcps_session *mcps_session_new(struct mcps *m, struct str owner, const struct jv *params,
-                                      struct str version);
-/* The session that a request names, if it is its principal's. NULL: answered. */
-struct mcps_session *mcps_session_of(struct mcps *m, struct request *q, struct str id);
-struct mcps_session *mcps_session_find(struct mcps *m, struct str id, struct str owner);
-void                 mcps_session_end(struct mcps *m, struct mcps_session *s);
-/* Both lists are bounded: the oldest is forgotten. Without memory nothing is remembered. */
-void                 mcps_remember_call(struct mcps_session *s, const struct mcps_record *r);
-void                 mcps_remember_question(struct mcps_session *s, const struct mcps_record *r);
-struct mcps_record  *mcps_recall(struct list *records, struct str id, struct str thread);
+/* Goes on with a request, whose connection is there; `s` and `rpc` last for the call only. */
+typedef void (*mcps_session_then)(struct mcps *m, struct request *q, const struct mcprpc *rpc,
+                                  const struct mcps_session *s);
+/* A new one, once its row is there. These three answer what goes wrong. */
+void       mcps_session_open(struct mcps *m, struct request *q, const struct mcprpc *rpc,
+                             struct str version, mcps_session_then then);
+/* The session that a request names, if it is its principal's. */
+void       mcps_session_enter(struct mcps *m, struct request *q, const struct mcprpc *rpc,
+                              mcps_session_then then);
+/* Answers when it is over. */
+void       mcps_session_end(struct mcps *m, struct request *q, const struct mcprpc *rpc,
+                            const struct mcps_session *s);
+/* A name for a session that is none of its secrets, and for a request of it. */
+struct str mcps_session_tag(struct arena *a, struct str session);
+struct str mcps_request_name(struct arena *a, struct str session, struct str request);
 
 /* --- mcps_tools.c --- */
 bool mcps_offers(const struct mcps *m, const struct request *q, const struct hub_page *page,
@@ -101,7 +92,8 @@ struct mcps_wait {
     bool                 modern, sse;
     struct mcp_abilities can;
     struct str           id, token;        /* as written; token STR_NONE: none wanted */
-    struct str           session, version; /* legacy */
+    struct str           session, version; /* legacy; the session's id */
+    struct str           tag, asked_as;    /* likewise: mcps_session_tag, mcps_request_name */
     struct str           by, roles, claims, client, page;
     struct str           owner; /* of the call: `by`, but for an approval that is reviewed */
     bool                 may_decide;
@@ -114,9 +106,12 @@ struct mcps_wait {
     struct str thread, match;
     struct str review; /* an approval that is only to be shown; STR_NONE: it is a call */
     bool       asks;   /* its policy wants a person */
+    bool       looked; /* for an earlier one, and it is none */
     bool       gives;  /* the last words were its outcome, and it is to be noted as handed out */
     bool       cancelled, give_up;
+    bool       unwanted;                   /* its person has declined */
     bool       put_approval, put_question; /* the client's person has been asked, by this request */
+    bool       put_url;                    /* ... to look at a page */
     uint64_t   until_ms, note_ms, said_ms, seen_progress;
     double     progress;
     unsigned   notes, events;
@@ -133,9 +128,13 @@ void              mcps_wait_error(struct mcps_wait *w, enum rpc_code code, const
 void              mcps_wait_refuse(struct mcps_wait *w, struct str sentence);
 void              mcps_wait_unavailable(struct mcps_wait *w, const struct receipt *a);
 void              mcps_wait_free(struct mcps_wait *w);
-/* The call is taken back, unless somebody else waits for it. */
-void mcps_withdraw(struct mcps *m, struct str owner, struct str thread, const struct mcps_wait *by);
-void mcps_wake(struct mcps_wait *w);
+/* The call is taken back, unless somebody waits for it on any node; those who do are told `words`
+ * before (STR_NONE: nothing), which mcps_wait.c understands. */
+void mcps_withdraw(struct mcps *m, struct str owner, struct str thread, struct str words);
+#define MCPS_CANCELLED "cancelled " /* ... and the request's name: it is not to be answered */
+#define MCPS_DECLINED  "declined "  /* ... and the session's tag: its person does not want it */
+#define MCPS_SHUT      "shut "      /* ... and likewise: nothing was decided */
+void               mcps_wake(struct mcps_wait *w);
 /* The call it is about. NULL: there is none. */
 const struct call *mcps_call_of(const struct mcps_wait *w, const struct fold *f);
 /* How the client's person may be asked. */
@@ -148,25 +147,30 @@ void               mcps_hand_out(struct mcps *m, struct str owner, struct str th
 /* --- mcps_call.c --- */
 void mcps_call(struct mcps *m, struct request *q, const struct mcprpc *rpc,
                const struct mcps_session *s, const struct hub_page *page);
-void mcps_resume(struct mcps *m, struct request *q, struct mcps_session *s, struct str last_id);
+void mcps_resume(struct mcps *m, struct request *q, const struct mcps_session *s,
+                 struct str last_id);
 
 /* --- mcps_answer.c --- */
 void mcps_take_answer(struct mcps *m, struct request *q, const struct mcprpc *rpc,
-                      struct mcps_session *s);
+                      const struct mcps_session *s);
 void mcps_take_notice(struct mcps *m, struct request *q, const struct mcprpc *rpc,
-                      struct mcps_session *s);
+                      const struct mcps_session *s);
 /* What inputResponses say about the open question of `w`'s call: decides, withdraws or gives up. */
 void mcps_take_inputs(struct mcps_wait *w, const struct fold *f);
 void mcps_task(struct mcps *m, struct request *q, const struct mcprpc *rpc);
 
 /* --- mcps_listen.c --- */
-void mcps_notices(struct mcps *m, struct request *q, struct mcps_session *s);
+void mcps_notices(struct mcps *m, struct request *q);
 void mcps_listen(struct mcps *m, struct request *q, const struct mcprpc *rpc);
 void mcps_tools_changed(void *ctx);
 void mcps_on_changed(struct loop_timer *t);
 void mcps_wake_streams(struct mcps *m);
 
 /* --- mcps_own.c --- */
+#define MCPS_REVIEW "review-" /* before the id of a question that is put for a review */
+/* May see what waits for others. */
+bool mcps_sees_all(const struct mcps *m, const struct principal *p);
+bool mcps_is_agent(const struct principal *p);
 /* list_approvals and review_approval, unless the configuration has tools of these names. */
 #define MCPS_OWN 2
 const struct tool *mcps_own_tool(const struct mcps *m, size_t i); /* NULL: it has */

@@ -202,10 +202,9 @@ static void begin(struct stream *s)
     conn_stream(c, 200, "text/event-stream", &s->source, MCPS_HEARTBEAT_MS);
 }
 
-void mcps_notices(struct mcps *m, struct request *q, struct mcps_session *x)
+void mcps_notices(struct mcps *m, struct request *q)
 {
     struct stream *s = stream_new(m, q, STR_NONE);
-    (void)x;
     if (!s) return;
     s->tools = true;
     begin(s);

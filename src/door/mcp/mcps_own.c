@@ -38,12 +38,12 @@ const struct tool *mcps_own_tool(const struct mcps *m, size_t i)
 }
 
 /* Only what this door did for them, when they may see nothing else. */
-static bool is_agent(const struct principal *p)
+bool mcps_is_agent(const struct principal *p)
 {
     return !(p->roles & ROLE_ANY);
 }
 
-static bool sees_all(const struct mcps *m, const struct principal *p)
+bool mcps_sees_all(const struct mcps *m, const struct principal *p)
 {
     return m->app->approvers_only && (p->roles & ROLE_APPROVER);
 }
@@ -95,8 +95,7 @@ static void on_rows(struct store_list *l, enum err e, const struct store_row *ro
         mcps_close(c, &b, &w);
         buf_done(&text);
     }
-    arena_done(&k->listing.arena);
-    mem_free(k);
+    listing_free(&k->listing);
 }
 
 static void list_approvals(struct mcps *m, struct request *q, const struct mcprpc *rpc,
@@ -113,11 +112,11 @@ static void list_approvals(struct mcps *m, struct request *q, const struct mcprp
     ask_init(&l->ask, m->app->server, q);
     arena_init(&l->arena, 0);
     k->rpc = *rpc;
-    k->agent = is_agent(q->principal);
+    k->agent = mcps_is_agent(q->principal);
     l->list = (struct store_list){ .kind = STORE_APPROVALS,
                                    .owner = arena_dup(&l->arena, owner_of(q)),
                                    .status = arena_dup(&l->arena, jv_str_at(args, "status")),
-                                   .everybody = sees_all(m, q->principal),
+                                   .everybody = mcps_sees_all(m, q->principal),
                                    .limit = limit < 1          ? 1
                                             : limit > LIST_MAX ? LIST_MAX
                                                                : (unsigned)limit,
@@ -161,13 +160,13 @@ static void review_approval(struct mcps *m, struct request *q, const struct mcpr
         return;
     }
     w->review = arena_dup(&w->arena, jv_str_at(args, "id"));
-    w->agent = is_agent(q->principal);
+    w->agent = mcps_is_agent(q->principal);
     if (rpc->modern) w->state = arena_dup(&w->arena, jv_str_at(rpc->params, "requestState"));
     if (inputs && json_parse(&w->arena, arena_dup(&w->arena, inputs->raw), &copy, NULL) == OK)
         w->inputs = copy;
     conn_hold(q->conn, &w->hold);
     c->id = arena_dup(&c->arena, w->review);
-    c->anyones = sees_all(m, q->principal);
+    c->anyones = mcps_sees_all(m, q->principal);
     c->ctx = w;
     c->done = on_review;
     w->under_way++;

@@ -1,167 +1,288 @@
 /* mcps_session.c -- what legacy clients open with `initialize` and name in a header since.
  *
- * A session is a few hundred bytes in memory: who opened it, what its client can do, and the
- * requests and questions of its latest calls. Its id is no credential: it is good only for the
- * principal that opened it. An hour without use ends it; so does a restart, and the client opens
- * another.
+ * A session is a row of the store: which version was agreed on, what its client can do and what it
+ * calls itself. Every node finds it, and a restart ends none. It is looked up for each message and
+ * kept nowhere else, so that one that was ended is over everywhere at that moment.
+ *
+ * Its id is no credential: the row's key has the principal in it, so for anybody else there is no
+ * such row. An hour without use ends it.
+ *
+ * What else a message of a session may be about, it says itself, or the log knows:
+ *
+ *     Last-Event-ID           names the call, the session and the request
+ *     notifications/cancelled names a request: a key of the store, given when the call began
+ *     an answer               names the confirmation that was asked about
  */
 #include "base/clock.h"
 #include "base/id.h"
+#include "base/log.h"
+#include "base/sha256.h"
 #include "door/mcp/mcps_int.h"
 
-#define IDLE_MS     (3600 * 1000)
-#define EACH_MAX    100 /* sessions of one principal */
-#define ALL_MAX     10000
-#define RECORDS_MAX 256 /* calls, and questions, that one session remembers */
+#define IDLE_MS   (3600 * 1000)
+#define KEEP_MS   (IDLE_MS / 20) /* a row is written again when it would end so much too early */
+#define EACH_MAX  100            /* sessions of one principal */
+#define OWNER_LEN 8              /* bytes of a hash */
 
-/* --- records ---------------------------------------------------------------------------------- */
-
-static struct str put(char **at, struct str s)
+bool mcps_rows_of(struct arena *a, struct str owner, struct str *begins)
 {
-    if (!s.ptr) return STR_NONE;
-    memcpy(*at, s.ptr, s.len);
-    struct str kept = str_n(*at, s.len);
-    *at += s.len;
-    return kept;
+    uint8_t hash[SHA256_LEN];
+    char    hex[2 * OWNER_LEN + 1];
+    sha256_of(owner, hash);
+    sha256_hex(hash, OWNER_LEN, hex);
+    *begins = arena_printf(a, MCPS_ROWS "%s/", hex);
+    return begins->ptr != NULL;
 }
 
-static void remember(struct list *records, unsigned *count, const struct mcps_record *r)
+static struct str key_of(struct arena *a, struct str owner, struct str id)
 {
-    struct mcps_record *x =
-        mem_alloc(sizeof *x + r->id.len + r->token.len + r->owner.len + r->thread.len);
-    if (!x) return;
-    char *at = (char *)(x + 1);
-    x->id = put(&at, r->id);
-    x->token = put(&at, r->token);
-    x->owner = put(&at, r->owner);
-    x->thread = put(&at, r->thread);
-    x->ask = r->ask;
-    x->tools = r->tools;
-    list_add(records, &x->node);
-    if (++*count <= RECORDS_MAX) return;
-    struct mcps_record *first = LIST_ITEM(records->next, struct mcps_record, node);
-    list_remove(&first->node);
-    mem_free(first);
-    --*count;
+    uint8_t    hash[SHA256_LEN];
+    char       hex[SHA256_HEX + 1];
+    struct str begins;
+    sha256_of(id, hash);
+    sha256_hex(hash, SHA256_LEN, hex);
+    if (!mcps_rows_of(a, owner, &begins)) return STR_NONE;
+    return arena_printf(a, STR_FMT "%s", STR_ARG(begins), hex);
 }
 
-void mcps_remember_call(struct mcps_session *s, const struct mcps_record *r)
+static struct str body_of(struct arena *a, const struct mcps_session *s)
 {
-    remember(&s->calls, &s->call_count, r);
+    struct buf   b;
+    struct jsonw w;
+    buf_init(&b, 0);
+    jsonw_init(&w, &b);
+    jw_obj(&w);
+    jw_kstr(&w, "version", s->version);
+    if (s->client.len) jw_kstr(&w, "client", s->client);
+    jw_kbool(&w, "form", s->can.form);
+    jw_kbool(&w, "url", s->can.url);
+    jw_end_obj(&w);
+    struct str body = b.err ? STR_NONE : arena_dup(a, buf_view(&b));
+    buf_done(&b);
+    return body;
 }
 
-void mcps_remember_question(struct mcps_session *s, const struct mcps_record *r)
+static bool read_body(struct arena *a, struct str body, struct mcps_session *s)
 {
-    remember(&s->questions, &s->question_count, r);
+    struct jv *v;
+    if (json_parse(a, arena_dup(a, body), &v, NULL) != OK) return false;
+    s->version = jv_str_at(v, "version");
+    s->client = jv_str_at(v, "client");
+    s->can = (struct mcp_abilities){ .form = jv_true(jv_get(v, "form")),
+                                     .url = jv_true(jv_get(v, "url")) };
+    return s->version.len > 0;
 }
 
-/* The newest that has this id, or (id absent) is of this thread. */
-struct mcps_record *mcps_recall(struct list *records, struct str id, struct str thread)
+static void ask_store(const struct mcps *m, struct store_session *x)
 {
-    for (struct list *n = records->prev; n != records; n = n->prev) {
-        struct mcps_record *r = LIST_ITEM(n, struct mcps_record, node);
-        if (id.ptr ? str_eq(r->id, id) : str_eq(r->thread, thread)) return r;
+    store_session(hub_setup(m->app->hub)->store, x);
+}
+
+static void unavailable(struct conn *c, struct str id)
+{
+    mcps_unavailable(c, id,
+                     &(struct receipt){ .status = 503,
+                                        .code = "store_unavailable",
+                                        .message = "The store cannot be reached at the moment. Try "
+                                                   "again in a moment." });
+}
+
+static void no_memory(struct conn *c, struct str id)
+{
+    mcps_unavailable(c, id,
+                     &(struct receipt){ .status = 503,
+                                        .code = "out_of_memory",
+                                        .message = "The server is out of memory; try again in a "
+                                                   "moment." });
+}
+
+/* --- one row, and whoever waits for it -------------------------------------------------------- */
+
+struct visit {
+    struct ask           ask; /* the waiting alone */
+    struct store_session row;
+    struct mcps         *door;
+    struct arena         arena;
+    struct mcprpc        rpc; /* in the request's memory, which lasts until the answer */
+    struct mcps_session  session;
+    mcps_session_then    then;
+};
+
+static struct visit *visit_new(struct mcps *m, struct request *q, const struct mcprpc *rpc,
+                               mcps_session_then then)
+{
+    struct visit *v = mem_alloc(sizeof *v);
+    if (!v) {
+        no_memory(q->conn, rpc->id);
+        return NULL;
     }
-    return NULL;
+    ask_init(&v->ask, conn_server(q->conn), q);
+    arena_init(&v->arena, 0);
+    v->door = m;
+    v->rpc = *rpc;
+    v->then = then;
+    v->session.owner = owner_of(q);
+    return v;
 }
 
-static void forget_all(struct list *records)
+static void visit_free(struct visit *v)
 {
-    LIST_EACH (n, records) mem_free(LIST_ITEM(n, struct mcps_record, node));
-    list_init(records);
+    arena_done(&v->arena);
+    mem_free(v);
 }
 
-/* --- sessions --------------------------------------------------------------------------------- */
-
-void mcps_session_end(struct mcps *m, struct mcps_session *s)
+static void visit_send(struct visit *v, struct store_session row)
 {
-    map_remove(&m->sessions, s->id);
-    list_remove(&s->node);
-    forget_all(&s->calls);
-    forget_all(&s->questions);
-    arena_done(&s->arena);
-    mem_free(s);
-}
-
-static bool is_over(const struct mcps_session *s)
-{
-    return clock_mono_ms() - s->used_ms > IDLE_MS;
-}
-
-/* The list is in the order of use: what is over stands first. */
-static void make_room(struct mcps *m, struct str owner)
-{
-    unsigned             all = 0, his = 0;
-    struct mcps_session *oldest = NULL;
-    LIST_EACH (n, &m->oldest) {
-        struct mcps_session *s = LIST_ITEM(n, struct mcps_session, node);
-        if (is_over(s)) {
-            mcps_session_end(m, s);
-            continue;
-        }
-        all++;
-        if (!str_eq(s->owner, owner)) continue;
-        his++;
-        if (!oldest) oldest = s;
+    struct conn *c = v->ask.conn;
+    v->row = row;
+    v->row.key = key_of(&v->arena, v->session.owner, v->session.id);
+    if (!v->row.key.ptr || v->arena.failed) {
+        no_memory(c, v->rpc.id);
+        visit_free(v);
+        return;
     }
-    if (his >= EACH_MAX) mcps_session_end(m, oldest);
-    else if (all >= ALL_MAX)
-        mcps_session_end(m, LIST_ITEM(m->oldest.next, struct mcps_session, node));
+    conn_hold(c, &v->ask.hold);
+    ask_store(v->door, &v->row);
 }
 
-struct mcps_session *mcps_session_new(struct mcps *m, struct str owner, const struct jv *params,
-                                      struct str version)
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static void on_opened(struct store_session *x, enum err e)
 {
-    make_room(m, owner);
-    struct mcps_session *s = mem_alloc(sizeof *s);
-    if (!s) return NULL;
-    arena_init(&s->arena, 0);
-    list_init(&s->calls);
-    list_init(&s->questions);
-    s->id = id_new(&s->arena, "");
-    s->owner = arena_dup(&s->arena, owner);
-    s->version = arena_dup(&s->arena, version);
-    s->client = mcprpc_client(&s->arena, jv_get(params, "clientInfo"));
-    s->can = mcprpc_abilities(jv_get(params, "capabilities"));
+    struct visit *v = LIST_ITEM(x, struct visit, row);
+    struct conn  *c = v->ask.conn;
+    if (c && e) unavailable(c, v->rpc.id);
+    else if (c) v->then(v->door, conn_request(c), &v->rpc, &v->session);
+    visit_free(v);
+}
+
+void mcps_session_open(struct mcps *m, struct request *q, const struct mcprpc *rpc,
+                       struct str version, mcps_session_then then)
+{
+    struct visit *v = visit_new(m, q, rpc, then);
+    if (!v) return;
+    struct mcps_session *s = &v->session;
+    s->id = id_new(&v->arena, "");
+    s->version = arena_dup(&v->arena, version);
+    s->client = mcprpc_client(&v->arena, jv_get(rpc->params, "clientInfo"));
+    s->can = mcprpc_abilities(jv_get(rpc->params, "capabilities"));
     s->can.tasks = false; /* those of this era were another thing */
     if (str_is(version, MCP_OLDEST_LEGACY)) s->can.url = false;
-    s->used_ms = clock_mono_ms();
-    if (s->arena.failed || map_put(&m->sessions, s->id, s) != OK) {
-        arena_done(&s->arena);
-        mem_free(s);
-        return NULL;
+    visit_send(v, (struct store_session){ .op = SESSION_PUT,
+                                          .body = body_of(&v->arena, s),
+                                          .ends_ms = clock_wall_ms() + IDLE_MS,
+                                          .each = EACH_MAX,
+                                          .done = on_opened });
+}
+
+/* --- coming back ------------------------------------------------------------------------------ */
+
+static void on_kept(struct store_session *x, enum err e)
+{
+    struct visit *v = LIST_ITEM(x, struct visit, row);
+    if (e && e != ERR_NOT_FOUND)
+        log_line(LOG_WARN, "session.not_written", "what", "it is used", "why", err_name(e), NULL);
+    visit_free(v);
+}
+
+/* It is used: written again when it would end too early. Takes the visit. */
+static void keep(struct visit *v)
+{
+    int64_t ends = clock_wall_ms() + IDLE_MS;
+    if (ends - v->row.ends_ms < KEEP_MS) {
+        visit_free(v);
+        return;
     }
-    list_add(&m->oldest, &s->node);
-    return s;
+    struct str body = arena_dup(&v->arena, v->row.body), key = v->row.key;
+    v->row = (struct store_session){
+        .op = SESSION_KEEP, .key = key, .body = body, .ends_ms = ends, .done = on_kept
+    };
+    if (body.ptr) ask_store(v->door, &v->row);
+    else visit_free(v);
 }
 
-struct mcps_session *mcps_session_find(struct mcps *m, struct str id, struct str owner)
+static void come_in(struct visit *v, struct conn *c, bool there)
 {
-    struct mcps_session *s = id.len ? map_get(&m->sessions, id) : NULL;
-    if (!s || !str_eq(s->owner, owner)) return NULL;
-    if (!is_over(s)) return s;
-    mcps_session_end(m, s);
-    return NULL;
-}
-
-struct mcps_session *mcps_session_of(struct mcps *m, struct request *q, struct str id)
-{
-    struct str name = request_header(q, "mcp-session-id"),
-               version = request_header(q, "mcp-protocol-version");
-    struct mcps_session *s = mcps_session_find(m, name, owner_of(q));
-    struct mcprpc_fault  why = { 400, RPC_INVALID, NULL, STR_NONE };
-    if (!name.len) why.message = "The header Mcp-Session-Id is missing; send initialize first.";
-    else if (!s) {
+    struct request     *q = conn_request(c);
+    struct str          version = request_header(q, "mcp-protocol-version");
+    struct mcprpc_fault why = { 400, RPC_INVALID, NULL, STR_NONE };
+    if (!there) {
         why.status = 404;
         why.message = "There is no such session; send initialize again.";
-    } else if (version.ptr && !str_eq(version, s->version))
+    } else if (version.ptr && !str_eq(version, v->session.version))
         why.message = "MCP-Protocol-Version is not the one that was agreed on.";
-    if (why.message) {
-        mcps_fault(q->conn, id, &why);
-        return NULL;
+    if (why.message) mcps_fault(c, v->rpc.id, &why);
+    else v->then(v->door, q, &v->rpc, &v->session);
+}
+
+static void on_found(struct store_session *x, enum err e)
+{
+    struct visit *v = LIST_ITEM(x, struct visit, row);
+    struct conn  *c = v->ask.conn;
+    bool there = !e && x->ends_ms > clock_wall_ms() && read_body(&v->arena, x->body, &v->session);
+    if (c && e && e != ERR_NOT_FOUND) unavailable(c, v->rpc.id);
+    else if (c) come_in(v, c, there);
+    if (there) keep(v);
+    else visit_free(v);
+}
+
+void mcps_session_enter(struct mcps *m, struct request *q, const struct mcprpc *rpc,
+                        mcps_session_then then)
+{
+    struct str    name = request_header(q, "mcp-session-id");
+    struct visit *v;
+    if (!name.len) {
+        mcps_fault(q->conn, rpc->id,
+                   &(struct mcprpc_fault){
+                       400, RPC_INVALID,
+                       "The header Mcp-Session-Id is missing; send initialize first.", STR_NONE });
+        return;
     }
-    s->used_ms = clock_mono_ms();
-    list_remove(&s->node);
-    list_add(&m->oldest, &s->node);
-    return s;
+    if (!(v = visit_new(m, q, rpc, then))) return;
+    v->session.id = arena_dup(&v->arena, name);
+    visit_send(v, (struct store_session){ .op = SESSION_GET, .done = on_found });
+}
+
+/* --- ending ----------------------------------------------------------------------------------- */
+
+static void on_ended(struct store_session *x, enum err e)
+{
+    struct visit *v = LIST_ITEM(x, struct visit, row);
+    struct conn  *c = v->ask.conn;
+    if (c && e) unavailable(c, v->rpc.id);
+    else if (c) conn_reply(c, 204, NULL, STR(""));
+    visit_free(v);
+}
+
+void mcps_session_end(struct mcps *m, struct request *q, const struct mcprpc *rpc,
+                      const struct mcps_session *s)
+{
+    struct visit *v = visit_new(m, q, rpc, NULL);
+    if (!v) return;
+    v->session.id = arena_dup(&v->arena, s->id);
+    visit_send(v, (struct store_session){ .op = SESSION_END, .done = on_ended });
+}
+
+/* --- requests of a session -------------------------------------------------------------------- */
+
+struct str mcps_session_tag(struct arena *a, struct str session)
+{
+    uint8_t hash[SHA256_LEN];
+    char    hex[9];
+    sha256_of(session, hash);
+    sha256_hex(hash, 4, hex);
+    return arena_dup(a, str_c(hex));
+}
+
+struct str mcps_request_name(struct arena *a, struct str session, struct str request)
+{
+    struct sha256 h;
+    uint8_t       hash[SHA256_LEN];
+    char          hex[SHA256_HEX + 1];
+    sha256_begin(&h);
+    sha256_text(&h, session);
+    sha256_text(&h, request);
+    sha256_end(&h, hash);
+    sha256_hex(hash, SHA256_LEN, hex);
+    return arena_printf(a, "mcp-request/%.32s", hex);
 }

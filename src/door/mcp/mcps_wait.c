@@ -24,7 +24,8 @@ static void leave(struct mcps_wait *w)
         !w->last && w->modern && !w->review.ptr && !w->cancelled && w->follower.thread;
     w->left = true;
     w->conn = NULL;
-    if (taken_back) mcps_withdraw(w->door, w->owner, w->thread, w);
+    thread_wants(&w->follower, false);
+    if (taken_back) mcps_withdraw(w->door, w->owner, w->thread, STR_NONE);
     mcps_wait_free(w);
 }
 
@@ -68,6 +69,8 @@ struct mcps_wait *mcps_wait_new(struct mcps *m, struct request *q, const struct 
     if (s) {
         w->session = arena_dup(&w->arena, s->id);
         w->version = arena_dup(&w->arena, s->version);
+        w->tag = mcps_session_tag(&w->arena, s->id);
+        w->asked_as = mcps_request_name(&w->arena, s->id, rpc->id);
     }
     w->may_decide = mcps_may_decide(m, q->principal);
     w->until_ms = clock_mono_ms() + m->setup.wait_ms;
@@ -126,24 +129,41 @@ void mcps_hand_out(struct mcps *m, struct str owner, struct str thread)
     submit(m, mcps_command(m, CMD_HANDED, owner, thread));
 }
 
-void mcps_withdraw(struct mcps *m, struct str owner, struct str thread, const struct mcps_wait *by)
+void mcps_withdraw(struct mcps *m, struct str owner, struct str thread, struct str words)
 {
-    LIST_EACH (n, &m->waits) {
-        const struct mcps_wait *x = LIST_ITEM(n, struct mcps_wait, node);
-        if (x != by && !x->last && !x->cancelled && str_eq(x->owner, owner) &&
-            str_eq(x->thread, thread))
-            return; /* somebody else still wants it */
-    }
-    submit(m, mcps_command(m, CMD_STOP, owner, thread));
+    struct command *c = mcps_command(m, CMD_STOP, owner, thread);
+    if (!c) return;
+    c->stop.unwanted = true;
+    c->told = arena_dup(&c->arena, words);
+    submit(m, c);
 }
 
 /* --- what is said ----------------------------------------------------------------------------- */
+
+static void write_hex(struct buf *out, struct str s)
+{
+    for (size_t i = 0; i < s.len; i++) buf_printf(out, "%02x", (unsigned char)s.ptr[i]);
+}
+
+/* Where the client goes on if this was the last it got (mcps_resume): the call, how many events, the
+ * session, and the request and its progress token, because no node need remember them. */
+static void write_place(struct mcps_wait *w, struct buf *out)
+{
+    buf_printf(out, "id: " STR_FMT ".%u", STR_ARG(w->thread), w->events++);
+    if (w->id.len + w->token.len <= MCPS_PLACE_MAX) {
+        buf_printf(out, "." STR_FMT ".", STR_ARG(w->tag));
+        write_hex(out, w->id);
+        if (w->token.ptr) buf_chr(out, '.');
+        write_hex(out, w->token);
+    }
+    buf_chr(out, '\n');
+}
 
 /* One message, as an event or (an answer of its own) as it is. */
 static void open_event(struct mcps_wait *w, struct buf *out)
 {
     if (!w->sse) return;
-    if (!w->modern) buf_printf(out, "id: " STR_FMT ".%u\n", STR_ARG(w->thread), w->events++);
+    if (!w->modern) write_place(w, out);
     buf_lit(out, "data: ");
 }
 
@@ -154,7 +174,8 @@ static void close_event(struct mcps_wait *w, struct buf *out)
 
 static void prime(struct mcps_wait *w, struct buf *out)
 {
-    buf_printf(out, "id: " STR_FMT ".%u\ndata: \n\n", STR_ARG(w->thread), w->events++);
+    write_place(w, out);
+    buf_lit(out, "data: \n\n");
 }
 
 const struct call *mcps_call_of(const struct mcps_wait *w, const struct fold *f)
@@ -226,29 +247,22 @@ static void say_note(struct mcps_wait *w, struct buf *out, const struct call *c)
 static void say_question(struct mcps_wait *w, struct buf *out, const struct call *c,
                          enum mcp_ask ask)
 {
-    struct mcp_shape     shape = mcps_shape(w->door, false, w->thread);
-    struct mcps_session *s = mcps_session_find(w->door, w->session, w->by);
-    struct jsonw         j;
-    struct arena         a;
-    if (!s) return;
-    arena_init(&a, 0);
-    struct str id = arena_printf(&a, "\"" STR_FMT "\"", STR_ARG(call_gate(c)->id));
-    mcps_remember_question(s, &(struct mcps_record){ .id = id,
-                                                     .owner = w->owner,
-                                                     .thread = w->thread,
-                                                     .ask = ask,
-                                                     .tools = c->started != NULL });
+    struct mcp_shape shape = mcps_shape(w->door, false, w->thread);
+    struct jsonw     j;
+    char             id[sizeof MCPS_REVIEW + ID_MAX];
+    snprintf(id, sizeof id, "%s" STR_FMT, w->review.ptr ? MCPS_REVIEW : "",
+             STR_ARG(call_gate(c)->id));
+    if (ask == MCP_ASK_URL) w->put_url = true;
     open_event(w, out);
     jsonw_init(&j, out);
     jw_obj(&j);
     jw_kstrz(&j, "jsonrpc", "2.0");
-    jw_kraw(&j, "id", id);
+    jw_kstrz(&j, "id", id);
     jw_kstrz(&j, "method", "elicitation/create");
     jw_key(&j, "params");
     mcp_elicit(&j, c, ask, w->version, &shape);
     jw_end_obj(&j);
     close_event(w, out);
-    arena_done(&a);
 }
 
 /* Whoever was sent to a page need not look there any more. */
@@ -277,6 +291,7 @@ static enum said respond(struct mcps_wait *w, struct buf *out, const struct call
     jw_end_obj(&j);
     close_event(w, out);
     w->last = true;
+    thread_wants(&w->follower, false);
     return SAID_LAST;
 }
 
@@ -357,18 +372,9 @@ static enum said say_asked(struct mcps_wait *w, struct buf *out, const struct ca
     return out->len ? SAID_SOME : SAID_NOTHING;
 }
 
-static bool put_by_url(struct mcps_wait *w, struct str confirmation)
-{
-    struct mcps_session *s = mcps_session_find(w->door, w->session, w->by);
-    char                 id[ID_MAX + 8];
-    int                  n = snprintf(id, sizeof id, "\"" STR_FMT "\"", STR_ARG(confirmation));
-    struct mcps_record  *r = s ? mcps_recall(&s->questions, str_n(id, (size_t)n), STR_NONE) : NULL;
-    return r && r->ask == MCP_ASK_URL;
-}
-
 static enum said say_over(struct mcps_wait *w, struct buf *out, const struct call *c)
 {
-    if (!w->modern && w->sse && w->put_approval && c->asked && put_by_url(w, c->asked->id))
+    if (!w->modern && w->sse && w->put_approval && w->put_url && c->asked)
         say_complete(w, out, c->asked->id);
     return respond(w, out, c, write_outcome);
 }
@@ -465,25 +471,38 @@ static void over(struct follower *f)
     mcps_wake(w);
 }
 
-static void remember(struct mcps_wait *w)
+/* Not wanted here any more: whoever holds it stops it, if nobody else wants it. */
+static void give_away(struct mcps_wait *w)
 {
-    struct mcps_session *s = mcps_session_find(w->door, w->session, w->by);
-    /* it was remembered when it was new */
-    if (!s || w->events || w->review.ptr) return;
-    mcps_remember_call(
-        s, &(struct mcps_record){
-               .id = w->id, .token = w->token, .owner = w->owner, .thread = w->thread });
+    thread_wants(&w->follower, false);
+    mcps_withdraw(w->door, w->owner, w->thread, STR_NONE);
+}
+
+/* A message of the session that came to another connection, maybe of another node. */
+static void told(struct follower *f, struct str words)
+{
+    struct mcps_wait *w = LIST_ITEM(f, struct mcps_wait, follower);
+    struct str        verb = STR_NONE;
+    if (w->last || w->modern || !str_split(&words, ' ', &verb)) return;
+    if (str_is(verb, "cancelled") && str_eq(words, w->asked_as)) {
+        w->cancelled = true;
+        give_away(w);
+    } else if (str_is(verb, "declined") && str_eq(words, w->tag) && !w->review.ptr) give_away(w);
+    else if (str_is(verb, "shut") && str_eq(words, w->tag)) w->give_up = true;
+    else return;
+    mcps_wake(w);
 }
 
 void mcps_attach(struct mcps_wait *w, struct thread *t)
 {
-    remember(w);
     if (w->left) {
         mcps_wait_free(w);
         return;
     }
     w->follower.wake = wake;
     w->follower.over = over;
+    w->follower.told = told;
+    w->follower.wants = !w->review.ptr && !w->unwanted;
     thread_follow(t, &w->follower);
     list_add(&w->door->waits, &w->node);
     if (!uv_is_active((uv_handle_t *)&w->door->tick.uv)) loop_timer_set(&w->door->tick, 100);

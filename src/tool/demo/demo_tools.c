@@ -68,7 +68,7 @@ static const struct entry DEMO[] = {
         .ask = "Change the background music to track {track}?",
     },
     {
-        .name = "get_location", .where = TOOL_CLIENT, .confirm = CONFIRM_ALWAYS,
+        .name = "get_location", .where = TOOL_CLIENT, .confirm = CONFIRM_ALWAYS, .idempotent = true,
         .example = "Where am I?",
         .description = "Asks the person's browser where it is: latitude, longitude and accuracy in metres.",
         .schema = JSON({"type": "object", "properties": {}, "additionalProperties": false}),

@@ -8,7 +8,9 @@
  *   any other.
  *
  * Which era the server speaks is asked (server/discover) unless it is known or
- * pinned; it is forgotten when an opening fails, so that an updated server is asked again.
+ * pinned; it is forgotten when an opening fails, so that an updated server is asked again. Old
+ * servers over stdio may be silent when they are asked that. So one that is, is asked in the old way
+ * as well, and both questions stand: what it answers decides, however long it takes to start.
  */
 #include "base/clock.h"
 #include "base/id.h"
@@ -20,6 +22,7 @@
 
 static void discover(struct mcp *m);
 static void initialize(struct mcp *m);
+static void ask_both(struct mcp *m);
 
 void mcp_changed(struct mcp *m)
 {
@@ -53,6 +56,8 @@ void mcp_rearm(struct mcp *m)
     if (m->relist_ms && (!next || m->relist_ms < next)) next = m->relist_ms;
     if (m->renew_ms && (!next || m->renew_ms < next)) next = m->renew_ms;
     if (m->leave_ms && (!next || m->leave_ms < next)) next = m->leave_ms;
+    if (m->both_ms && (!next || m->both_ms < next)) next = m->both_ms;
+    if (m->look_ms && (!next || m->look_ms < next)) next = m->look_ms;
     if (expected_until(m) && (!next || expected_until(m) < next)) next = expected_until(m);
     LIST_EACH (n, &m->requests) {
         struct mcp_request *q = LIST_ITEM(n, struct mcp_request, node);
@@ -155,6 +160,8 @@ void mcp_tick(struct loop_timer *t)
         mcp_list_soon(m);
     }
     if (m->renew_ms && m->renew_ms <= now) renew(m);
+    if (m->both_ms && m->both_ms <= now) ask_both(m);
+    if (m->look_ms && m->look_ms <= now) mcp_look(m);
     if (m->leave_ms && m->leave_ms <= now) {
         mcp_line_leave(m);
         return;
@@ -405,7 +412,7 @@ void mcp_lost(struct mcp *m, const char *why)
     if (m->state == MCP_DOWN || m->state == MCP_STOPPING) return;
     if (m->state != MCP_AUTH) m->state = MCP_DOWN;
     m->listening = m->listed = false;
-    m->listen_ms = m->relist_ms = m->renew_ms = 0;
+    m->listen_ms = m->relist_ms = m->renew_ms = m->both_ms = 0;
     if (m->trouble.len == 0) mcp_note_trouble(m, why, STR_NONE);
     log_line(LOG_WARN, "mcp.lost", "server", log_str(m->alias), "why",
              log_str(buf_view(&m->trouble)), NULL);
@@ -416,6 +423,7 @@ void mcp_lost(struct mcp *m, const char *why)
     /* a line is opened again by the next call */
     m->restart_ms = m->state == MCP_AUTH || m->server ? 0 : now + mcp_backoff(m->failures++);
     mcp_rearm(m);
+    mcp_look(m);
     if (m->server) mcp_call_line_lost(m, m->state == MCP_AUTH);
     mcp_changed(m);
 }
@@ -487,11 +495,20 @@ static bool is_legacy_version(struct str v)
     return false;
 }
 
+/* The other question is not needed any more. */
+static void withdraw(struct mcp_request **q)
+{
+    if (*q) mcp_cancel(*q, "answered otherwise");
+    *q = NULL;
+}
+
 static void on_initialized(struct mcp_request *q, const struct mcp_reply *r)
 {
     struct mcp *m = q->m;
     struct str  version = jv_str_at(r->result, "protocolVersion");
 
+    m->initializing = NULL;
+    if (!r->result && m->discovering) return; /* it has not said yet what it does speak */
     if (!r->result) {
         opening_failed(m, "it could not be opened", r);
         return;
@@ -501,24 +518,39 @@ static void on_initialized(struct mcp_request *q, const struct mcp_reply *r)
                        &(struct mcp_reply){ .message = version });
         return;
     }
+    m->both_ms = 0;
+    withdraw(&m->discovering);
     snprintf(m->version, sizeof m->version, STR_FMT, STR_ARG(version));
     opened(m, jv_get(r->result, "capabilities"));
+}
+
+/* A program may need long to start; as long as one of its calls may take is not too long. */
+static uint64_t open_ms(const struct mcp *m)
+{
+    return m->transport != &mcp_http && m->call_ms > MCP_OPEN_MS ? m->call_ms : MCP_OPEN_MS;
 }
 
 static void initialize(struct mcp *m)
 {
     struct mcp_send s = {
         .method = "initialize",
-        .timeout_ms = MCP_OPEN_MS,
+        .timeout_ms = open_ms(m),
         .done = on_initialized,
         .params = STR("\"protocolVersion\":\"" MCP_LEGACY
                       "\",\"capabilities\":{\"elicitation\":{\"form\":{}}},"
                       "\"clientInfo\":{\"name\":\"parley\",\"version\":\"" PARLEY_VERSION "\"}"),
     };
+    if (m->initializing) return;
     m->era = ERA_LEGACY;
     m->version[0] = 0;
-    if (!mcp_request(m, &s))
+    if (!(m->initializing = mcp_request(m, &s)))
         opening_failed(m, "there is not enough memory", &(struct mcp_reply){ 0 });
+}
+
+static void ask_both(struct mcp *m)
+{
+    m->both_ms = 0;
+    if (m->state == MCP_OPENING && m->discovering) initialize(m);
 }
 
 static bool chosen_version(struct mcp *m, const struct jv *data)
@@ -533,21 +565,33 @@ static bool is_modern_error(int64_t code)
     return code == MCP_HEADER_MISMATCH || code == MCP_NO_CAPABILITY || code == MCP_BAD_VERSION;
 }
 
+static void speak_modern(struct mcp *m)
+{
+    m->era = ERA_MODERN;
+    snprintf(m->version, sizeof m->version, MCP_MODERN);
+}
+
 static void on_discovered(struct mcp_request *q, const struct mcp_reply *r)
 {
     struct mcp *m = q->m;
     bool        http = m->transport == &mcp_http;
 
+    m->discovering = NULL;
+    m->both_ms = 0;
     if (m->state != MCP_OPENING) return;
     if (r->result) {
+        withdraw(&m->initializing);
+        speak_modern(m);
         opened(m, jv_get(r->result, "capabilities"));
         return;
     }
+    if (r->lost && m->initializing) return; /* that one's answer decides */
     /* Over HTTP silence and broken connections say nothing about the era; over stdio old servers
      * are silent. */
     if (r->lost && (http || r->unsent)) opening_failed(m, "it could not be reached", r);
     else if (http && r->http >= 500) opening_failed(m, "it could not be opened", r);
     else if (is_modern_error(r->code)) {
+        withdraw(&m->initializing);
         if (chosen_version(m, r->data) && q->ctx == NULL) discover(m);
         else if (m->pinned != ERA_MODERN) initialize(m);
         else opening_failed(m, "it speaks a version that we do not", r);
@@ -560,15 +604,14 @@ static void on_discovered(struct mcp_request *q, const struct mcp_reply *r)
 static void discover(struct mcp *m)
 {
     bool            again = m->era == ERA_MODERN && m->version[0];
+    bool            sure = m->pinned == ERA_MODERN || m->transport == &mcp_http;
     struct mcp_send s = { .method = "server/discover",
                           .done = on_discovered,
                           .ctx = again ? m : NULL,
-                          .timeout_ms = m->pinned == ERA_MODERN || m->transport == &mcp_http
-                                            ? MCP_OPEN_MS
-                                            : MCP_PROBE_MS };
-    m->era = ERA_MODERN;
-    snprintf(m->version, sizeof m->version, MCP_MODERN);
-    if (!mcp_request(m, &s))
+                          .timeout_ms = open_ms(m) };
+    speak_modern(m);
+    if (!sure) m->both_ms = clock_mono_ms() + MCP_BOTH_MS;
+    if (!(m->discovering = mcp_request(m, &s)))
         opening_failed(m, "there is not enough memory", &(struct mcp_reply){ 0 });
 }
 
@@ -618,15 +661,20 @@ void mcp_open_now(struct mcp *m)
 
 /* --- interface -------------------------------------------------------------------------------- */
 
+void mcp_expect(struct mcp *m)
+{
+    registry_expect(m->host.registry, &m->source, m->prefix,
+                    clock_mono_ms() + (m->call_ms > MCP_FIRST_MS ? m->call_ms : MCP_FIRST_MS));
+    mcp_rearm(m);
+}
+
 void mcp_start(struct mcp *m)
 {
     if (m->state != MCP_DOWN && m->state != MCP_AUTH) return;
     if (mcp_account_start(m) != OK)
         log_line(LOG_ERROR, "mcp.no_accounts", "server", log_str(m->alias), "why",
                  "there is not enough memory", NULL);
-    if (!m->welcomed)
-        registry_expect(m->host.registry, &m->source, m->prefix,
-                        clock_mono_ms() + (m->call_ms > MCP_FIRST_MS ? m->call_ms : MCP_FIRST_MS));
+    if (!m->welcomed) mcp_expect(m);
     mcp_open_now(m);
 }
 
@@ -650,9 +698,11 @@ void mcp_stop(struct mcp *m, void (*on_closed)(struct mcp *m))
 {
     m->on_closed = on_closed;
     m->state = MCP_STOPPING;
-    m->restart_ms = m->listen_ms = m->relist_ms = m->renew_ms = m->leave_ms = 0;
+    m->restart_ms = m->listen_ms = m->relist_ms = m->renew_ms = m->leave_ms = m->both_ms = 0;
+    m->look_ms = 0;
     oauth_unwant(&m->want);
     registry_settle(m->host.registry, &m->source);
+    list_remove(&m->source.look_node);
     loop_undirty(&m->news);
     fail_all(m, "the server is being stopped");
     mcp_calls_done(m);

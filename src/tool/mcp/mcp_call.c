@@ -683,13 +683,19 @@ static enum err start(struct tool *t, struct tool_job *job)
     return OK;
 }
 
+/* May the server have begun it? Who waits for an account, or for a line, has sent nothing. */
+static bool may_have_begun(const struct mcp_call *c)
+{
+    return c->left || (c->q && (!c->m->transport->sent || c->m->transport->sent(c->q)));
+}
+
 static void cancel(struct tool_job *job)
 {
     struct mcp_call *c = job->runner;
     bool             begun;
 
     if (!c || c->ended) return;
-    begun = c->left || (c->q && (!c->m->transport->sent || c->m->transport->sent(c->q)));
+    begun = may_have_begun(c);
     if (c->q) mcp_cancel(c->q, "user");
     c->q = NULL;
     buf_clear(&c->said.text);
@@ -701,7 +707,8 @@ void mcp_calls_done(struct mcp *m)
 {
     while (!list_empty(&m->calls)) {
         struct mcp_call *c = LIST_ITEM(m->calls.next, struct mcp_call, node);
-        end_unknown(c, "The server was stopped.", STR_NONE);
+        if (may_have_begun(c)) end_unknown(c, "The server was stopped.", STR_NONE);
+        else mcp_call_unsent(c, "It was not begun: the server was stopped.", STR_NONE);
         loop_undirty(&c->dirty);
         tell_end(&c->dirty);
     }

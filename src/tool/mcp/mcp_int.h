@@ -36,9 +36,10 @@ enum mcp_code {
     MCP_URL_WANTED = -32042,
 };
 
-#define MCP_PROBE_MS 3000
-#define MCP_OPEN_MS  15000
-#define MCP_LIST_MS  30000
+/* after so long without an answer it is asked in the old way, too */
+#define MCP_BOTH_MS 3000
+#define MCP_OPEN_MS 15000
+#define MCP_LIST_MS 30000
 /* between two lists: a server that is always changing must not keep us busy */
 #define MCP_RELIST_MS 1000
 /* thousands of changes; without an end a server could fill our memory */
@@ -134,6 +135,9 @@ struct mcp {
     bool                        trust;
     uint64_t                    call_ms;
     enum mcp_era                pinned, era;
+    /* questions of the opening that stand; NULL: not asked, or answered */
+    struct mcp_request         *discovering, *initializing;
+    uint64_t                    both_ms; /* when to ask in the old way, too; 0: not waiting */
     enum mcp_state              state;
     bool                        settled; /* nothing to wait for */
     bool                        listed;  /* the tools of this connection are known */
@@ -182,6 +186,9 @@ struct mcp {
     struct buf         bearer;
     struct oauth_want  want;    /* of the server: while it is opened */
     bool               renewed; /* its token was refused once since it was good */
+    /* nobody's token lists the tools, and somebody may connect at another node */
+    bool               looking, look_again;
+    uint64_t           look_ms; /* 0: not waiting */
     struct mcp_tool   *connect;
     struct list        lines; /* of the server: of its people */
     unsigned           line_count;
@@ -227,6 +234,8 @@ void                mcp_auth(struct mcp *m, struct str challenge, struct str wor
 void                mcp_transport_closed(struct mcp *m);
 void                mcp_changed(struct mcp *m);
 /* state, or anything that waits for a time, changed */
+/* Its tools may be listed in a moment: what needs one of them waits so long. */
+void                mcp_expect(struct mcp *m);
 void                mcp_open_now(struct mcp *m);
 void                mcp_note_trouble(struct mcp *m, const char *why, struct str more);
 void                mcp_maybe_closed(struct mcp *m);
@@ -260,6 +269,8 @@ void mcp_call_line_lost(struct mcp *line, bool refused);
 MUST_CHECK enum err mcp_account_read(struct mcp *m, const struct jv *entry, struct buf *why);
 /* Before the first opening: the oauth, and the tool that connects. ERR_NOMEM. */
 MUST_CHECK enum err mcp_account_start(struct mcp *m);
+/* Has anybody connected at another node? Only while nobody's token lists the tools. */
+void                mcp_look(struct mcp *m);
 /* A person's line, opened or being opened with this token. NULL: no memory. */
 struct mcp         *mcp_line(struct mcp *server, struct str person, struct str token);
 void                mcp_line_used(struct mcp *line);   /* a call is on it */

@@ -20,6 +20,7 @@
 #define SCOPES_BYTES 2048
 #define MEMBER_BYTES 1024
 #define BLOT         "[token]"
+#define LOOK_MS      1000
 
 /* --- configuration ---------------------------------------------------------------------------- */
 
@@ -92,7 +93,45 @@ static void on_connected(void *ctx, struct str principal)
     struct mcp *m = ctx;
     (void)principal;
     m->renewed = false;
-    if (m->state == MCP_AUTH || m->state == MCP_DOWN) mcp_open_now(m);
+    if (m->state != MCP_AUTH && m->state != MCP_DOWN) return;
+    if (!m->welcomed) mcp_expect(m); /* a call may wait for just that */
+    mcp_open_now(m);
+}
+
+/* --- accounts of other nodes -------------------------------------------------------------------- */
+
+static void on_looked(void *ctx)
+{
+    struct mcp *m = ctx;
+    bool        again = m->look_again;
+    m->looking = m->look_again = false;
+    if (m->state != MCP_AUTH) return;
+    if (again) {
+        mcp_look(m);
+        return;
+    }
+    if (list_linked(&m->source.node)) mcp_settle(m);
+    m->look_ms = clock_mono_ms() + LOOK_MS;
+    mcp_rearm(m);
+}
+
+void mcp_look(struct mcp *m)
+{
+    m->look_ms = 0;
+    if (!m->oauth || m->server || !m->host.vault->shared || m->state != MCP_AUTH) return;
+    if (m->looking) m->look_again = true; /* that one may have read already */
+    else if (oauth_look(m->oauth)) m->looking = true;
+    else m->look_ms = clock_mono_ms() + LOOK_MS;
+    mcp_rearm(m);
+}
+
+/* Something needs one of its tools, which is not listed. */
+static void look_for(struct registry_source *s)
+{
+    struct mcp *m = LIST_ITEM(s, struct mcp, source);
+    if (m->state != MCP_AUTH || m->welcomed) return;
+    mcp_expect(m);
+    mcp_look(m);
 }
 
 static struct tool *connect_tool(struct mcp *m)
@@ -129,6 +168,8 @@ enum err mcp_account_start(struct mcp *m)
     m->account.vault = m->host.vault;
     m->account.key = m->host.seal;
     m->account.connected = on_connected;
+    m->account.looked = on_looked;
+    if (m->host.vault->shared) registry_can_look(m->host.registry, &m->source, m->prefix, look_for);
     m->account.ctx = m;
     m->connect = arena_new(&m->host.registry->arena, struct mcp_tool);
     if (!m->connect || !(m->oauth = oauth_new(&m->account))) return ERR_NOMEM;

@@ -422,7 +422,7 @@ void oauth_person_ready(struct oauth_person *p, const char *why)
 static void tell(struct oauth_person *p)
 {
     struct list waiting;
-    bool        has = !p->why && secret_is_set(&p->access) && !p->lacks.len;
+    bool        has = !p->why && secret_is_set(&p->access);
 
     p->ready = p->reread = false;
     list_init(&waiting);
@@ -432,7 +432,7 @@ static void tell(struct oauth_person *p)
         list_remove(&w->node);
         w->principal = p->name;
         w->lacks = p->lacks.len > 0;
-        w->done(w, has ? secret_view(&p->access) : STR_NONE, p->why);
+        w->done(w, has && (!w->lacks || w->lists) ? secret_view(&p->access) : STR_NONE, p->why);
     }
 }
 
@@ -466,7 +466,7 @@ static void want_of(struct oauth *o, struct oauth_want *w)
         return;
     }
     list_add(&p->wants, &w->node);
-    if (w->fresh && !p->busy) p->loaded = false;
+    if (o->setup.vault->shared && !p->busy) p->loaded = false;
     if (w->stale.len && str_eq(w->stale, secret_view(&p->access))) p->stale = true;
     if (!p->ready) step(p);
 }
@@ -474,7 +474,8 @@ static void want_of(struct oauth *o, struct oauth_want *w)
 void oauth_want(struct oauth *o, struct oauth_want *w)
 {
     if (!w->principal.ptr) {
-        if (!o->own.loaded || !o->own.lister.ptr) { /* another node may know of somebody by now */
+        w->lists = true;
+        if (o->setup.vault->shared || !o->own.loaded || !o->own.lister.ptr) {
             list_add(&o->listers, &w->node);
             if (!oauth_own_load(o)) own_loaded(o);
             return;
@@ -534,22 +535,34 @@ static void own_loaded(struct oauth *o)
     oauth_pump(o);
 }
 
+bool oauth_own_take(struct oauth_row *r, enum err e, const struct jv *v)
+{
+    struct oauth_own *k = &r->o->own;
+    struct arena     *a = &k->arena;
+
+    k->loaded = k->fresh = e == OK;
+    k->failed = e != OK;
+    if (e != OK || !v || str_eq(buf_view(&k->row), r->job.body)) return false;
+    buf_clear(&k->row);
+    buf_str(&k->row, r->job.body);
+    k->lister = arena_dup(a, jv_str_at(v, "lister"));
+    k->issuer = arena_dup(a, jv_str_at(v, "issuer"));
+    k->redirect_uri = arena_dup(a, jv_str_at(v, "redirect_uri"));
+    k->client.id = arena_dup(a, jv_str_at(v, "client_id"));
+    k->client.secret = arena_dup(a, jv_str_at(v, "client_secret"));
+    return true;
+}
+
 static void on_own(struct oauth_row *r, enum err e, const struct jv *v)
 {
-    struct oauth     *o = r->o;
-    struct oauth_own *k = &o->own;
+    struct oauth *o = r->o;
+    bool          looking = o->looking, news = oauth_own_take(r, e, v);
 
-    k->loaded = e == OK;
-    k->failed = e != OK;
-    if (e == OK && v) {
-        struct arena *a = &k->arena;
-        k->lister = arena_dup(a, jv_str_at(v, "lister"));
-        k->issuer = arena_dup(a, jv_str_at(v, "issuer"));
-        k->redirect_uri = arena_dup(a, jv_str_at(v, "redirect_uri"));
-        k->client.id = arena_dup(a, jv_str_at(v, "client_id"));
-        k->client.secret = arena_dup(a, jv_str_at(v, "client_secret"));
-    }
-    if (!o->closing) own_loaded(o);
+    if (o->closing) return;
+    own_loaded(o);
+    o->looking = false;
+    if (news && looking) o->setup.connected(o->setup.ctx, o->own.lister);
+    if (looking) o->setup.looked(o->setup.ctx);
 }
 
 bool oauth_own_load(struct oauth *o)
@@ -560,6 +573,12 @@ bool oauth_own_load(struct oauth *o)
     bool       ok = key.ptr && oauth_row_get(o, key, on_own, NULL);
     arena_done(&a);
     return ok;
+}
+
+bool oauth_look(struct oauth *o)
+{
+    o->looking = oauth_own_load(o);
+    return o->looking;
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -633,6 +652,7 @@ struct oauth *oauth_new(const struct oauth_setup *s)
     buf_init(&o->more, 0);
     arena_init(&o->arena, 0);
     arena_init(&o->own.arena, 0);
+    buf_init(&o->own.row, 0);
     arena_init(&o->found, 0);
     buf_init(&o->metadata, OAUTH_URL_MAX);
     buf_init(&o->scope, OAUTH_SCOPE_MAX);
@@ -661,6 +681,7 @@ void oauth_close(struct oauth *o)
         person_free(LIST_ITEM(o->people.next, struct oauth_person, node));
     map_done(&o->by_name);
     arena_done(&o->own.arena);
+    buf_done(&o->own.row);
     arena_done(&o->found);
     arena_done(&o->arena);
     buf_done(&o->metadata);

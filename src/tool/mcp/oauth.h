@@ -21,7 +21,8 @@
  * the row is read again, because another node may have done it, and where there can be others it is
  * claimed in the row for as long as it takes: a refresh token that two use is taken for stolen by
  * many authorization servers. Nobody replaces a row that is not the one they read, so who
- * disconnects or connects anew meanwhile is not overruled. A refresh that is refused ends the
+ * disconnects or connects anew meanwhile is not overruled; and where there can be others every want
+ * reads its row, so that who disconnected at one node is at none. A refresh that is refused ends the
  * connection: the person is asked again.
  *
  * Step-up: a server that wants more than a person allowed (403, insufficient_scope) is noted with
@@ -48,6 +49,8 @@ struct oauth_setup { /* borrowed, outlives the oauth */
     struct str             client_id, client_secret, scopes, issuer;
     /* somebody's account is connected (again) */
     void (*connected)(void *ctx, struct str principal);
+    /* what oauth_look was asked for is read: if somebody connected, that was told before */
+    void (*looked)(void *ctx);
     void *ctx;
 };
 
@@ -66,7 +69,7 @@ bool oauth_challenged(struct oauth *o, struct str header, struct str principal);
 struct oauth_want {       /* the caller's until done, or oauth_unwant */
     struct str principal; /* STR_NONE: whoever connected last */
     struct str stale;     /* one that the server refused: another is wanted; STR_NONE: none was */
-    bool       fresh;     /* what other nodes know counts, too */
+    bool       lists;     /* private: nobody's call, so what calls lack does not matter */
     bool       lacks;     /* out, without a token: they are connected, and have to allow more */
     /* Once, later, on the loop. token STR_NONE: they are not connected, or (`why`) it cannot be
      * told at the moment. It and `principal` are valid during the call. */
@@ -101,6 +104,9 @@ struct oauth_back { /* the caller's until done */
 };
 /* False: no memory. */
 bool oauth_back(struct oauth *o, struct oauth_back *b);
+
+/* Has anybody connected at another node? False: no memory, or it is being stopped. */
+MUST_CHECK bool oauth_look(struct oauth *o);
 
 /* Forgets a person's tokens; what is under way with one goes on. */
 void oauth_forget(struct oauth *o, struct str principal);

@@ -29,7 +29,7 @@ static void answer(struct oauth *o, struct str url, struct str sealed, const cha
 {
     struct oauth_begin *b = first(o);
     list_remove(&b->node);
-    o->finding = o->looked = false;
+    o->finding = o->looked = o->own.fresh = false;
     if (why && !o->closing)
         log_line(LOG_WARN, "mcp.connect_failed", "server", log_str(o->setup.server), "why", why,
                  NULL);
@@ -388,7 +388,7 @@ void oauth_pump(struct oauth *o)
     while (!list_empty(&o->begins) && !o->finding) {
         o->finding = true;
         if (o->closing) answer(o, STR_NONE, STR_NONE, "the server is being stopped");
-        else if (!o->own.loaded) {
+        else if (!o->own.loaded || (o->setup.vault->shared && !o->own.fresh)) {
             bool failed = o->own.failed;
             o->finding = o->own.failed = false;
             if (!failed && oauth_own_load(o)) return;
@@ -439,6 +439,26 @@ static void on_lister(struct oauth_row *r, enum err e, const struct jv *v)
     came_back(r->ctx, NULL); /* theirs is saved: that is what counts */
 }
 
+/* Written as it is now but for them: another node may have registered us meanwhile. */
+static void on_current(struct oauth_row *r, enum err e, const struct jv *v)
+{
+    struct way_back *k = r->ctx;
+    struct oauth    *o = k->o;
+    struct arena     a;
+    struct buf       b;
+
+    (void)oauth_own_take(r, e, v);
+    arena_init(&a, 0);
+    buf_init(&b, 0);
+    if (!str_eq(o->own.lister, k->back->principal))
+        o->own.lister = arena_dup(&o->own.arena, k->back->principal);
+    oauth_own_write(o, &b);
+    if (!o->own.loaded || !oauth_row_put(o, oauth_own_key(o, &a), &b, STR_NONE, on_lister, k))
+        came_back(k, NULL);
+    buf_done(&b);
+    arena_done(&a);
+}
+
 static void on_kept(struct oauth_row *r, enum err e, const struct jv *v)
 {
     struct way_back *k = r->ctx;
@@ -454,16 +474,9 @@ static void on_kept(struct oauth_row *r, enum err e, const struct jv *v)
         return;
     }
     oauth_person_ready(k->person, NULL);
-    if (!str_eq(o->own.lister, k->person->name))
-        o->own.lister = arena_dup(&o->own.arena, k->person->name);
     struct arena a;
-    struct buf   b;
     arena_init(&a, 0);
-    buf_init(&b, 0);
-    oauth_own_write(o, &b);
-    if (!o->own.loaded || !oauth_row_put(o, oauth_own_key(o, &a), &b, STR_NONE, on_lister, k))
-        came_back(k, NULL);
-    buf_done(&b);
+    if (!oauth_row_get(o, oauth_own_key(o, &a), on_current, k)) came_back(k, NULL);
     arena_done(&a);
 }
 

@@ -64,8 +64,10 @@ struct oauth_person {
 struct oauth_own {
     struct arena        arena;
     bool                loaded, failed; /* failed: the last reading */
+    bool                fresh; /* read for whoever connects now: another node may register */
     struct str          issuer, redirect_uri, lister;
     struct oauth_client client; /* id STR_NONE: not registered */
+    struct buf          row;    /* as it was read last, sealed: another one is news */
 };
 
 struct oauth {
@@ -87,6 +89,7 @@ struct oauth {
     struct str          scopes, resource;
     struct buf          metadata, scope; /* of the last challenge */
     struct list         begins;
+    bool                looking; /* oauth_look */
     bool                finding; /* the first of them is being worked on */
     /* digests of their `state`, in a ring */
     uint8_t             used[OAUTH_USED_MAX][SHA256_LEN];
@@ -156,6 +159,8 @@ void                 oauth_source_write(struct jsonw *w, const struct oauth_sour
 void                 oauth_source_read(struct oauth_source *s, const struct jv *v);
 void                 oauth_own_write(const struct oauth *o, struct buf *out);
 struct str           oauth_own_key(struct oauth *o, struct arena *a);
+/* What was read of the server's own row. True: it is another than before. */
+bool                 oauth_own_take(struct oauth_row *r, enum err e, const struct jv *v);
 /* The server's own row, read once: oauth_pump goes on then, also when it could not be. False: no
  * memory. */
 MUST_CHECK bool      oauth_own_load(struct oauth *o);

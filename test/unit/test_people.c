@@ -1,0 +1,200 @@
+/* test_people.c -- what roles somebody was seen with is committed before it counts, and before whoever
+ * brought it is answered: in every store. */
+#include "base/fault.h"
+#include "run/people.h"
+#include "store_help.h"
+#include "test.h"
+
+struct bearer {
+    struct people_wait w;
+    struct fix        *f;
+    bool               told;
+    enum err           e;
+};
+
+static void on_told(struct people_wait *w, enum err e)
+{
+    struct bearer *b = LIST_ITEM(w, struct bearer, w);
+    b->told = true;
+    b->e = e;
+    b->f->pending--;
+}
+
+static void waits(struct fix *f, struct people *p, struct bearer *b)
+{
+    *b = (struct bearer){ .f = f, .w.done = on_told };
+    f->pending++;
+    people_wait(p, STR("fay"), &b->w);
+}
+
+static struct people *club(struct fix *f)
+{
+    struct people *p = people_new();
+    REQUIRE(p && people_keep(p, &f->loop, f->store) == OK);
+    return p;
+}
+
+/* What a process that starts now would know of her. */
+static struct str next_knows(struct fix *f, struct people **next)
+{
+    *next = club(f);
+    return people_roles(*next, STR("fay"));
+}
+
+static enum err sees(struct people *p, const char *roles)
+{
+    return people_saw(p, STR("fay"), str_c(roles), roles_have(str_c(roles), STR("finance")));
+}
+
+/* Seen, and waited for. */
+static void saw(struct fix *f, struct people *p, const char *roles)
+{
+    struct bearer b;
+    CHECK(sees(p, roles) == ERR_BUSY);
+    waits(f, p, &b);
+    fix_wait(f);
+    CHECK(b.e == OK && sees(p, roles) == OK);
+}
+
+/* After the store, as a server ends. */
+static void over(struct fix *f, struct people *p, struct people *next)
+{
+    REQUIRE(store_close(f->store, 60000));
+    f->store = NULL;
+    people_free(p);
+    people_free(next);
+    fix_turn(f);
+}
+
+STORE_TEST(a_role_counts_once_it_is_committed)
+{
+    struct people *p = club(f), *next;
+    struct bearer  b;
+
+    CHECK(sees(p, "finance") == ERR_BUSY);
+    CHECK(!people_roles(p, STR("fay")).ptr);
+    waits(f, p, &b);
+    CHECK(!b.told);
+    fix_wait(f);
+    CHECK(b.e == OK);
+    CHECK_STR(people_roles(p, STR("fay")), "finance");
+    CHECK(sees(p, "finance") == OK); /* and nobody waits any more */
+    CHECK_STR(next_knows(f, &next), "finance");
+    over(f, p, next);
+}
+
+STORE_TEST(a_role_that_is_gone_counts_until_that_is_committed)
+{
+    struct people *p = club(f), *next;
+    struct bearer  b;
+
+    saw(f, p, "finance");
+    CHECK(sees(p, "user") == ERR_BUSY);
+    waits(f, p, &b);
+    CHECK(people_may(p, STR("fay"), STR("finance")) && !b.told);
+    fix_wait(f);
+    CHECK(!people_may(p, STR("fay"), STR("finance")));
+    CHECK_STR(next_knows(f, &next), "user");
+    over(f, p, next);
+}
+
+STORE_TEST(of_two_tokens_at_once_each_is_answered_by_what_it_says)
+{
+    struct people *p = club(f), *next;
+    struct bearer  poor, rich;
+
+    saw(f, p, "finance");
+    CHECK(sees(p, "user") == ERR_BUSY);
+    waits(f, p, &poor);
+    CHECK(sees(p, "finance") == ERR_BUSY); /* what is known, and not what will be */
+    waits(f, p, &rich);
+    fix_wait(f);
+    CHECK(poor.e == OK && rich.e == OK);
+    CHECK(sees(p, "finance") == ERR_BUSY); /* it was the other one's turn */
+    waits(f, p, &rich);
+    fix_wait(f);
+    CHECK(sees(p, "finance") == OK);
+    CHECK_STR(next_knows(f, &next), "finance");
+    over(f, p, next);
+}
+
+STORE_TEST(who_matters_to_nobody_does_not_wait)
+{
+    struct people *p = club(f), *next;
+
+    CHECK(sees(p, "user") == OK);
+    CHECK_STR(people_roles(p, STR("fay")), "user");
+    CHECK(!next_knows(f, &next).ptr);
+    saw(f, p, "finance user");
+    saw(f, p, "user"); /* from now on it does: what they lost must stay lost */
+    over(f, p, next);
+}
+
+STORE_TEST(who_leaves_is_not_told)
+{
+    struct people *p = club(f);
+    struct bearer  left, stays;
+
+    CHECK(sees(p, "finance") == ERR_BUSY);
+    waits(f, p, &left);
+    waits(f, p, &stays);
+    list_remove(&left.w.node);
+    f->pending--;
+    fix_wait(f);
+    CHECK(!left.told && stays.told);
+    over(f, p, NULL);
+}
+
+STORE_TEST(who_is_forgotten_while_their_row_is_written_is_forgotten)
+{
+    struct people *p = club(f);
+    struct bearer  b;
+
+    CHECK(sees(p, "finance") == ERR_BUSY);
+    waits(f, p, &b);
+    people_forget(p, STR("fay"));
+    fix_wait(f);
+    CHECK(b.told && !people_roles(p, STR("fay")).ptr);
+    saw(f, p, "finance"); /* they come back */
+    over(f, p, NULL);
+}
+
+STORE_TEST(a_row_that_cannot_be_written_is_told_and_changes_nothing)
+{
+    struct people *p = club(f);
+    struct bearer  b;
+
+    saw(f, p, "finance");
+    fault_order("mem:1+");
+    CHECK(sees(p, "user") == ERR_NOMEM);
+    fault_order("");
+    CHECK(people_may(p, STR("fay"), STR("finance")));
+    CHECK(sees(p, "user") == ERR_BUSY);
+    waits(f, p, &b);
+    list_remove(&b.w.node);
+    f->pending--;
+    over(f, p, NULL);
+}
+
+static unsigned gains;
+static void     on_gain(void *ctx, struct str name)
+{
+    CHECK(people_may(ctx, name, STR("finance")));
+    gains++;
+}
+
+STORE_TEST(a_role_that_came_back_is_told_once_it_counts)
+{
+    struct people *p = club(f);
+    struct bearer  b;
+
+    gains = 0;
+    people_on_gain(p, on_gain, p);
+    saw(f, p, "finance");
+    saw(f, p, "");
+    CHECK(sees(p, "finance") == ERR_BUSY && !gains);
+    waits(f, p, &b);
+    fix_wait(f);
+    CHECK(gains == 1);
+    over(f, p, NULL);
+}
