@@ -44,7 +44,7 @@ test: ## every test there is; last line: N passed, N failed
 	@scripts/test
 
 unit: setup ## only the unit tests; make unit T=json runs those whose name contains it
-	@scripts/build build-test -Dbuildtype=debugoptimized -Dtests=true
+	@scripts/build build-test
 	@build-test/unit $(T)
 
 asan: ## the whole suite under AddressSanitizer and UBSan
@@ -55,15 +55,15 @@ fuzz: setup ## every parser on random input; make fuzz S=600 T=json for longer, 
 	@scripts/fuzz $(or $(S),60) $(T)
 
 conformance: setup ## both MCP sides against real servers, real clients and the conformance suite (needs npm)
-	@scripts/build build-test -Dbuildtype=debugoptimized -Dtests=true
+	@scripts/build build-test
 	@node test/mcp/run.mjs
 
 faults: setup ## kill -9, full disks, failing memory, clock jumps ..., a payment ledger as judge; LONG=1: 10,000 kills; T=word: some
-	@scripts/build build-test -Dbuildtype=debugoptimized -Dtests=true
+	@scripts/build build-test
 	@LONG=$(LONG) node test/fault/run.mjs "$(T)"
 
 torture: setup ## hostile model, tools and clients at once, under the sanitizers; S=3600 SEED=7 KEEP=1 (go on after a finding) REPLAY=file
-	@scripts/build build-asan -Dbuildtype=debugoptimized -Dtests=true -Db_sanitize=address,undefined -Db_lundef=false
+	@scripts/build build-asan
 	@node test/torture/run.mjs --seconds $(or $(S),60) $(if $(SEED),--seed $(SEED)) $(if $(KEEP),--keep-going) $(if $(REPLAY),--replay $(REPLAY))
 
 trace: setup ## the way of one gated message through the files, as ARCHITECTURE.md tells it; V=1 prints it
@@ -71,7 +71,7 @@ trace: setup ## the way of one gated message through the files, as ARCHITECTURE.
 
 test-packaging: ## packages really built, installed into clean roots and started; needs root and a Debian mirror; T=word: some
 	@scripts/setup test packaging
-	@scripts/build build-test -Dbuildtype=debugoptimized -Dtests=true
+	@scripts/build build-test
 	@ALL=1 node test/packaging/run.mjs $(T)
 
 layers: ## fail on an include that points the wrong way

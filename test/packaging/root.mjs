@@ -30,17 +30,22 @@ export function inside(root, line, options) {
     return run('systemd-nspawn', [...NSPAWN(root), 'sh', '-c', line], { ...options, input: '' });
 }
 
-// Boots it with parley.service as it is installed there and the configuration of inside/, and gives what inside/scenario.mjs
-// found. nspawn's own filter of system calls is opened, so that only the unit's counts.
-export async function boot(root) {
-    const from = path.join(HERE, 'inside'), to = path.join(root, 'opt/inside');
+// Boots it with parley.service as it is installed there and the configuration of inside/, and gives what the scenario (a
+// program of inside/) found. nspawn's own filter of system calls is opened, so that only the unit's counts.
+export async function boot(root, scenario = 'scenario.mjs') {
+    const from = path.join(HERE, 'inside'), to = path.join(root, 'opt/test/packaging/inside');
+    fs.rmSync(path.join(root, 'outcome.json'), { force: true });
     fs.cpSync(from, to, { recursive: true });
     for (const f of fs.readdirSync(to)) fs.chmodSync(path.join(to, f), 0o755);
+    fs.cpSync(path.join(ROOT, 'test/lib'), path.join(root, 'opt/test/lib'), { recursive: true });
+    fs.cpSync(path.join(ROOT, 'examples/audit-verify'), path.join(root, 'opt/verifier'), { recursive: true });
+    fs.writeFileSync(path.join(root, 'etc/scenario'), `SCENARIO=${scenario}\n`);
     fs.copyFileSync(path.join(from, 'parley.json'), path.join(root, 'etc/parley/parley.json'));
     fs.writeFileSync(path.join(root, 'etc/parley/environment'), `MODEL_KEY=k\nPARLEY_TOKEN=${TOKEN}\n`, { mode: 0o600 });
     fs.copyFileSync(path.join(from, 'scenario.service'), path.join(root, 'etc/systemd/system/scenario.service'));
     const wants = path.join(root, 'etc/systemd/system/multi-user.target.wants');
     fs.mkdirSync(wants, { recursive: true });
+    fs.rmSync(path.join(wants, 'scenario.service'), { force: true });
     fs.symlinkSync('/etc/systemd/system/scenario.service', path.join(wants, 'scenario.service'));
     await runAside('timeout', ['-k', '5', '600', 'systemd-nspawn', ...NSPAWN(root), '--private-network', '--system-call-filter=@known', '--boot'], { stdio: ['ignore', 'pipe', 'pipe'] })
         .catch((e) => e);                                   // how it ends says nothing: the outcome does

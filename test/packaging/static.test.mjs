@@ -38,12 +38,12 @@ long('the self-contained program loads libc and its libm only, and its list name
     for (const a of ['libcrypto.a', 'libcurl.a', 'libnghttp2.a', 'libseccomp.a', 'libsqlite3.a', 'libssl.a', 'libuv_a.a', 'libz.a']) check(archives.includes(a), `${a} is not in the list: ${archives}`);
 });
 
-long('TLS to a provider, the sandbox, the store and the demonstration work in the self-contained program', async (t) => {
+long('TLS and HTTP/2 to both sides, the sandbox, the store and the demonstration work in the self-contained program', async (t) => {
     await build();
     const dir = t.folder();                                 // the live tests look for their scripted model beside the program
     fs.copyFileSync(path.join(STATIC, 'parley'), path.join(dir, 'parley'));
     fs.symlinkSync(path.join(BUILD, 'upstream'), path.join(dir, 'upstream'));
-    const said = await runAside('node', ['test/live/run.mjs', 'modelnet:', 'sandbox:', 'demo:'], { env: { ...process.env, PARLEY_BIN: path.join(dir, 'parley') } });
+    const said = await runAside('node', ['test/live/run.mjs', 'modelnet:', 'sandbox:', 'demo:', 'tls:', 'h2:'], { env: { ...process.env, PARLEY_BIN: path.join(dir, 'parley') } });
     check(/^[1-9]\d+ passed, 0 failed/m.test(said), said.slice(-2000));
 });
 

@@ -21,6 +21,11 @@ test('the unit leaves what exec tools and run-time compilers need', async () => 
     for (const call of ['seccomp', 'landlock_create_ruleset', 'landlock_add_rule', 'landlock_restrict_self', 'unshare', 'mount']) check(filter.includes(call), `${call} is refused`);
 });
 
+test('a reload needs no program that a minimal system lacks', async () => {
+    const unit = fs.readFileSync(path.join(ROOT, 'packaging/parley.service'), 'utf8');
+    same([...unit.matchAll(/^Exec(?!Start=)\w+=(\S+)/gm)].map((m) => m[1]), ['/bin/sh']);     // all that is essential
+});
+
 test('the image runs parley health as its check, and every file it copies is there', async () => {
     const lines = fs.readFileSync(path.join(ROOT, 'packaging/Dockerfile'), 'utf8').replace(/\\\n/g, ' ').split('\n');
     const check_ = lines.find((l) => l.startsWith('HEALTHCHECK'));

@@ -3,7 +3,7 @@
 // erased; the record is verified from its export by a program that shares nothing with parley.
 //
 // The same day in two places: plain processes (day.test.mjs, in make test), and the installed package under its unit in a
-// booted root (inside/scenario.mjs). `site` is the place:
+// booted root (dayunder.mjs, by deb.test.mjs). `site` is the place:
 //   home        a folder for keys and secrets that the server may read
 //   desk        a folder of the operator's own: exports, what was kept elsewhere
 //   tool        the command of the gated tool
@@ -16,17 +16,8 @@ import { createHash, createHmac, generateKeyPairSync } from 'node:crypto';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import { check, same, until } from '../../lib/check.mjs';
 
-const check = (good, words) => { if (!good) throw new Error(words); };
-const same = (a, b, words = 'it') => check(JSON.stringify(a) === JSON.stringify(b), `${words}: ${JSON.stringify(a)}, not ${JSON.stringify(b)}`);
-async function until(f, what) {
-    for (let i = 0; i < 600; i++) {
-        const got = await f();
-        if (got) return got;
-        await new Promise((r) => setTimeout(r, 50));
-    }
-    throw new Error(`waited in vain for ${what}`);
-}
 const sha256 = (text) => createHash('sha256').update(text).digest('hex');
 const b64 = (v) => Buffer.from(JSON.stringify(v)).toString('base64url');
 

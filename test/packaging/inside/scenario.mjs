@@ -1,5 +1,5 @@
 // Runs inside a booted root, beside parley.service: plays a model that calls the tool it is told to, has each kind of tool
-// called through the running server, and writes what came of it to /run/outcome.json.
+// called through the running server, and writes what came of it to /outcome.json.
 import fs from 'node:fs';
 import { execFileSync } from 'node:child_process';
 import { serveModel } from './model.mjs';
