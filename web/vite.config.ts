@@ -72,7 +72,12 @@ export default defineConfig({
     // Hints in the page's own head only: in somebody else's page nothing is added to theirs.
     modulePreload: { polyfill: false, resolveDependencies: (_, files, { hostType }) => (hostType === 'html' ? files : []) },
     reportCompressedSize: false,
-    rollupOptions: { input: { index: 'index.html', embed: 'embed/embed.tsx' }, preserveEntrySignatures: 'exports-only' },
+    rollupOptions: {
+      input: { index: 'index.html', embed: 'embed/embed.tsx' },
+      preserveEntrySignatures: 'exports-only',
+      // What several parts need is one file: a dozen small ones cost a slow line more than their bytes.
+      output: { codeSplitting: { groups: [{ name: 'shared', minShareCount: 2, test: /[\\/](src[\\/](protocol|transport|chat|words)|react|react-dom|scheduler)[\\/]|preload-helper/ }] } },
+    },
   },
   // The page has several addresses, so its files are named from the root; modules name theirs from where they are.
   experimental: { renderBuiltUrl: (_, { hostType }) => (hostType === 'js' ? { relative: true } : undefined) },

@@ -39,7 +39,7 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     await tab.card();
     await server.restart('SIGKILL');
     await tab.approve();
-    await tab.$('.tool[data-status="done"]').waitFor({ timeout: 20_000 });
+    await tab.$('.tool[data-status="done"]').waitFor();
     await tab.idle();
     equal(server.ledger().length, 1, 'payments');
   });
@@ -53,7 +53,7 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     await two.card();
     await one.approve();
     await two.$('.tool[data-tool="process_payment"][data-status="done"]').waitFor();
-    await two.page.waitForFunction(() => !document.querySelector('main .ask'));
+    await two.until(() => !document.querySelector('main .ask'));
     await one.idle();
     await two.idle();
     equal(await two.words(), await one.words(), 'the same words in both');
@@ -170,7 +170,7 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     equal(await tab.$('.ask').count(), 0, 'buttons');
     await tab.idle();
     await tab.page.getByRole('button', { name: 'Ask me again' }).click();
-    await tab.page.waitForFunction(() => document.querySelectorAll('.tool[data-status="expired"], .ask').length === 2);
+    await tab.until(() => document.querySelectorAll('.tool[data-status="expired"], .ask').length === 2);
     equal(await tab.$('.bubble').allInnerTexts(), [payment, payment], 'the same question once more');
     equal(server.ledger().length, 0, 'payments');
   });
@@ -248,12 +248,12 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     await tab.$('.ask-all[data-armed="true"]').waitFor();
     equal(
       (await tab.$('.ask-all li').allInnerTexts()).map(squeeze),
-      ['Send 5 USD to Ken? High risk', 'Send 6 USD to Ken? High risk'],
+      [5, 6].map((n) => `Send ${n} USD to Ken? High risk amount ${n} currency USD recipient Ken`),
       'what it covers',
     );
     equal(server.ledger().length, 0, 'payments before the second step');
     await tab.page.getByRole('button', { name: 'Approve these 2 requests' }).click();
-    await tab.page.waitForFunction(() => document.querySelectorAll('.tool[data-status="done"]').length === 2);
+    await tab.until(() => document.querySelectorAll('.tool[data-status="done"]').length === 2);
     await tab.idle();
     equal(server.ledger().length, 2, 'payments');
     const { approvals } = await server.json('/v1/approvals');
@@ -273,7 +273,7 @@ test('two gates at once, one denied alone: the other is still open', async (t) =
   await tab.page.getByRole('button', { name: 'Approve this request' }).waitFor(); // the list has only the other
   await tab.page.getByRole('button', { name: 'Back' }).click();
   await tab.approve();
-  await tab.page.waitForFunction(() => document.querySelectorAll('.tool[data-status="done"]').length === 1);
+  await tab.until(() => document.querySelectorAll('.tool[data-status="done"]').length === 1);
   await tab.idle();
   equal(server.ledger().length, 1, 'payments');
 });
@@ -308,7 +308,7 @@ test('"approve all" never covers a request that came after its list was shown', 
   await tab.$('.ask-all[data-armed="true"]').waitFor();
   equal(await tab.$('.ask-all li').count(), 2, 'what it covers');
   await tab.page.getByRole('button', { name: 'Approve these 2 requests' }).click();
-  await tab.page.waitForFunction(() => document.querySelectorAll('.tool[data-status="done"]').length === 2);
+  await tab.until(() => document.querySelectorAll('.tool[data-status="done"]').length === 2);
   equal(answered.sort(), approvals.map((a) => a.id).sort(), 'what was answered');
   equal(server.ledger().length, 2, 'payments');
 });
@@ -320,13 +320,13 @@ test('what waits is in the inbox, on the badge, in the title and in the list', a
   await tab.card();
   await tab.$('.badge').waitFor();
   equal(await tab.$('.badge').innerText(), '1', 'badge');
-  await tab.page.waitForFunction(() => document.title.startsWith('(1) '));
+  await tab.until(() => document.title.startsWith('(1) '));
   await tab.$('.mark-wait').waitFor();
   await tab.page.getByRole('button', { name: 'New conversation', exact: true }).click();
   await tab.page.getByRole('button', { name: /Waiting for you/ }).click();
   await tab.$('dialog .ask[data-armed="true"]').getByRole('button', { name: 'Approve' }).click();
   await tab.page.getByText('Nothing waits for you.').waitFor();
-  await tab.page.waitForFunction(() => !document.title.startsWith('('));
+  await tab.until(() => !document.title.startsWith('('));
   equal(server.ledger().length, 1, 'payments');
 });
 

@@ -44,7 +44,7 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     equal(await bob.page.getByText('Open conversation').count(), 0, 'it is not his to read');
     await entry.getByRole('button', { name: 'Approve', exact: true }).click();
     await bob.page.getByText('Nothing waits for you.').waitFor();
-    await ada.$('.record', { hasText: /Approved by bob, \d\d:\d\d, through the API/ }).waitFor();
+    await ada.$('.record', { hasText: /Approved by bob, \d\d:\d\d, on a page/ }).waitFor();
     await ada.idle();
     equal(server.ledger().length, 1, 'payments');
     for (const tab of [ada, bob]) ok(!(await tab.page.innerText('body')).includes('Decided already'), 'no such words');

@@ -47,7 +47,7 @@ test('a typed yes can be a message after all', async (t) => {
   const { server, tab } = await waiting(t);
   await tab.send('yes');
   await tab.page.getByRole('button', { name: 'Send as a message' }).click();
-  await tab.page.waitForFunction(() => [...document.querySelectorAll('.bubble')].at(-1).textContent === 'yes');
+  await tab.until(() => [...document.querySelectorAll('.bubble')].at(-1).textContent === 'yes');
   await tab.$('.record', { hasText: 'Set aside' }).waitFor();
   equal(server.ledger().length, 0, 'payments');
 });
@@ -71,7 +71,7 @@ test('a question while something waits stays in the composer until the person ha
   equal(await tab.$('.composer textarea').inputValue(), 'Why so much? Tell me.', 'and still there');
   await tab.page.keyboard.press('Tab');
   await tab.$('.composer .round').click();
-  await tab.page.waitForFunction(() => document.querySelectorAll('.bubble').length === 2);
+  await tab.until(() => document.querySelectorAll('.bubble').length === 2);
 });
 
 test('sent anyway, the message goes and the request is set aside', async (t) => {
@@ -99,7 +99,7 @@ test('with two requests a yes is no answer to either', async (t) => {
 
 test('the composer has the focus from the start, and again after sending and after switching', async (t) => {
   const tab = await t.tab(await t.server());
-  const focused = () => tab.page.waitForFunction(() => document.activeElement?.matches('.composer textarea'));
+  const focused = () => tab.until(() => document.activeElement?.matches('.composer textarea'));
   await focused();
   await tab.ask('What is the weather in Tokyo?');
   await focused();
@@ -115,7 +115,7 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     const tab = await t.tab(await t.server(), { mode });
     await tab.ask('What is the weather in Tokyo?');
     await tab.edit('What is the weather in Paris?');
-    await tab.page.waitForFunction(() => document.querySelector('.bubble').textContent.includes('Paris'));
+    await tab.until(() => document.querySelector('.bubble').textContent.includes('Paris'));
     await tab.idle();
     await tab.page.getByRole('button', { name: 'Earlier version' }).click();
     await tab.$('.bubble', { hasText: 'Tokyo' }).waitFor();
@@ -139,7 +139,7 @@ test('a text file stands in the message, where it can be read and cut, and reach
   await tab.$('.composer textarea').fill('Who is here?');
   const csv = 'name,age\nKen,30\nYuki,40\n```\n';
   await tab.$('.attach input').setInputFiles({ name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
-  await tab.page.waitForFunction(() => document.querySelector('.composer textarea').value.includes('Yuki,40'));
+  await tab.until(() => document.querySelector('.composer textarea').value.includes('Yuki,40'));
   equal(await tab.$('.composer textarea').inputValue(), `Who is here?\npeople.csv:\n\`\`\`\`\n${csv.trimEnd()}\n\`\`\`\`\n`, 'in the composer');
   await tab.$('.attach input').setInputFiles({ name: 'long.log', mimeType: 'text/plain', buffer: Buffer.from('x'.repeat(100_001)) });
   await tab.page.getByText('long.log is too long (100,001 characters; up to 100,000 go into a message).').waitFor();

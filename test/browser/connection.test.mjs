@@ -1,4 +1,5 @@
 // The cable is pulled, the server restarts: no word is lost, none is told twice.
+import { until } from '../lib/check.mjs';
 import { squeeze } from './lib/page.mjs';
 import { test, equal, ok } from './lib/test.mjs';
 
@@ -44,7 +45,7 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     await tab.send('Tell me everything');
     for (let n = 0; n < 3; n++) {
       const before = (await tab.words()).length;
-      await tab.page.waitForFunction((l) => document.querySelector('.turn:last-child .md')?.innerText.length > l + 120, before);
+      await tab.until((l) => document.querySelector('.turn:last-child .md')?.innerText.length > l + 120, before);
       proxy.pull();
       proxy.plug();
     }
@@ -66,10 +67,10 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     proxy.pull();
     await tab.page.getByText('No connection.').waitFor();
     model.release();
-    while ((await server.json(`/v1/threads/${thread}`)).state !== 'idle');
+    await until(async () => (await server.json(`/v1/threads/${thread}`)).state === 'idle', 'the whole answer');
     await plug(tab, proxy);
     await tab.idle();
-    await tab.page.waitForFunction(() => !document.querySelector('.banner'));
+    await tab.until(() => !document.querySelector('.banner'));
     equal(bare(await tab.words()), await stored(server, thread), 'the words');
   });
 
@@ -77,10 +78,10 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     const server = await t.server({ demo: { token_ms: 15 } });
     const tab = await t.tab(server, { mode });
     await tab.send('Tell me a long story');
-    await tab.page.waitForFunction(() => document.querySelector('.turn:last-child .md')?.innerText.length > 150);
+    await tab.until(() => document.querySelector('.turn:last-child .md')?.innerText.length > 150);
     await server.restart('SIGTERM');
-    await tab.page.waitForFunction(() => document.querySelector('.round.stop'), null, { timeout: 20_000 });
-    await tab.page.waitForFunction(() => !document.querySelector('.round.stop, .thinking, [aria-busy="true"]'), null, { timeout: 30_000 });
+    await tab.until(() => document.querySelector('.round.stop'));
+    await tab.until(() => !document.querySelector('.round.stop, .thinking, [aria-busy="true"]'));
     equal(bare(await tab.words()), await stored(server, await tab.thread()), 'the words');
     equal(await tab.$('article.user').count(), 1, 'questions');
   });
@@ -94,11 +95,29 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     await tab.send('What is the weather in Paris?');
     await tab.page.getByText('Not sent yet').waitFor();
     proxy.plug();
-    await tab.page.waitForFunction(() => document.querySelectorAll('.tool[data-status="done"]').length === 2, null, { timeout: 20_000 });
+    await tab.until(() => document.querySelectorAll('.tool[data-status="done"]').length === 2);
     await tab.idle();
     const { messages } = await server.json(`/v1/threads/${await tab.thread()}`);
     equal(messages.filter((m) => m.role === 'user').length, 2, 'questions');
     equal(await tab.$('article.user').count(), 2, 'bubbles');
+  });
+
+  test(`${mode}: a message that went into a connection which then broke is said not to be sent, and goes out once`, async (t) => {
+    const server = await t.server();
+    const proxy = await t.proxy(server);
+    const tab = await t.tab(proxy, { mode });
+    await tab.ask('What is the weather in Tokyo?');
+    proxy.freeze();
+    await tab.send('What is the weather in Paris?');
+    await tab.page.locator('.thinking').waitFor();
+    proxy.pull();
+    await tab.page.getByText('Not sent yet').waitFor();
+    proxy.thaw();
+    await plug(tab, proxy);
+    await tab.until(() => document.querySelectorAll('.tool[data-status="done"]').length === 2);
+    await tab.idle();
+    const all = await said(server, await tab.thread());
+    equal(all.filter((words) => words === 'What is the weather in Paris?').length, 1, 'questions');
   });
 
   test(`${mode}: two messages written without a connection are answered in the order in which they were written`, async (t) => {
@@ -159,7 +178,7 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     await tab.page.goto(address);
     if (mode === 'bidi') {
       // No conversation has been made for it: it is in the composer again.
-      await tab.page.waitForFunction(() => document.querySelector('.composer textarea')?.value === 'first');
+      await tab.until(() => document.querySelector('.composer textarea')?.value === 'first');
       await tab.page.getByRole('button', { name: 'Send', exact: true }).click();
     }
     await tab.page.getByText('To the first.', { exact: true }).waitFor();
@@ -175,7 +194,7 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     const tab = await t.tab(server, { mode });
     await tab.send('first');
     const thread = await tab.thread();
-    while (model.asked === 0) await server.json(`/v1/threads/${thread}`);
+    await until(() => model.asked, 'the model to be asked');
     const [kept] = await tab.unsent();
     if (kept) ok(kept.includes('first'), kept);
     const id = (await server.json(`/v1/threads/${thread}`)).messages[0].id;
@@ -227,7 +246,7 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     const two = await t.tab(server, { mode, path: `/t/${await one.thread()}` });
     await two.$('.tool').waitFor();
     await one.send('Tell me a long story');
-    await two.page.waitForFunction(() => [...document.querySelectorAll('.bubble')].at(-1)?.textContent === 'Tell me a long story');
+    await two.until(() => [...document.querySelectorAll('.bubble')].at(-1)?.textContent === 'Tell me a long story');
     await two.$('.turn:last-child article.assistant[aria-busy="true"]').waitFor();
     await one.idle();
     await two.idle();
@@ -286,15 +305,15 @@ test('bidi: an answer that a look at the whole conversation tells before the soc
   const looks = [];
   await tab.page.route(`**/v1/threads/${thread}?*`, (r) => looks.push(() => r.continue()));
   await tab.ask('first'); // its end makes the page look
-  while (looks.length === 0) await new Promise((done) => setTimeout(done, 20));
+  await until(() => looks.length, 'a look');
   slow = true;
   await tab.send('second');
-  while ((await said(server, thread)).length < 6) await new Promise((done) => setTimeout(done, 20));
+  await until(async () => (await said(server, thread)).length === 6, 'the second answer');
   looks.shift()();
   await tab.page.getByText('To the second.', { exact: true }).waitFor();
   slow = false;
   frames.splice(0).forEach((tell) => tell());
-  while (looks.length === 0) await new Promise((done) => setTimeout(done, 20)); // what was told has ended
+  await until(() => looks.length, 'a look: what was told has ended');
   await tab.idle();
   equal(await tab.page.getByText('To the second.', { exact: true }).count(), 1, 'how often it stands there');
   looks.splice(0).forEach((look) => look());
@@ -309,7 +328,7 @@ test('bidi: a socket that died silently is given up when a message gets no sign 
   proxy.freeze();
   proxy.thaw();
   await tab.send('What is the weather in Paris?');
-  await tab.page.waitForFunction(() => document.querySelectorAll('.tool[data-status="done"]').length === 2);
+  await tab.until(() => document.querySelectorAll('.tool[data-status="done"]').length === 2);
   await tab.idle();
   equal(await tab.$('.bubble').allInnerTexts(), ['What is the weather in Tokyo?', 'What is the weather in Paris?']);
   equal((await server.json(`/v1/threads/${await tab.thread()}`)).messages.length, 4, 'messages');
@@ -331,7 +350,7 @@ test('bidi: a network that swallows everything is noticed when the page is looke
 
 for (const mode of ['sse', 'bidi']) {
   test(`${mode}: when the browser says that it is offline, the page says so, and goes on by itself afterwards`, async (t) => {
-    const tab = await t.tab(await t.server(), { mode });
+    const tab = await t.tab(await t.server(), { mode, alone: true });
     await tab.ask('What is the weather in Tokyo?');
     await tab.context.setOffline(true);
     await tab.page.getByText('No connection.').waitFor();

@@ -93,14 +93,16 @@ test('what was filled into the sentence stands off from its words', async (t) =>
   ok(mark !== plain, 'seen by more than its words');
 });
 
-for (const width of [375, 1440]) {
-  test(`the words of a request stand outside the conversation at ${width} px`, async (t) => {
-    const { tab } = await asked(t, { amount: 50, currency: 'USD', recipient: 'Ken' }, { viewport: { width, height: 800 } });
-    equal(await tab.$('[role="log"] .ask, [role="log"] .ask-yes').count(), 0, 'cards in the conversation');
+test('the words of a request stand outside the conversation, wide and narrow', async (t) => {
+  const { tab } = await asked(t, { amount: 50, currency: 'USD', recipient: 'Ken' });
+  for (const width of [375, 1440]) {
+    await tab.page.setViewportSize({ width, height: 800 });
+    await tab.$(width === 375 ? '.ask-sheet .ask' : '.dock .ask').waitFor();
+    equal(await tab.$('[role="log"] .ask, [role="log"] .ask-yes').count(), 0, `cards in the conversation at ${width} px`);
     equal(await tab.$('.dock .ask').count(), 1, 'cards beside the composer');
     ok((await tab.$('[role="log"] .asked').innerText()).includes('waits for your answer, below'), 'its place in the text');
-  });
-}
+  }
+});
 
 test('a suggested action is never called like a decision, and a chip shows what it sends', async (t) => {
   const action = (label) => ({ label, action: 'close_chat', handler: 'client', style: 'primary' });

@@ -1,43 +1,48 @@
 // Accessibility, widths, themes, keyboard; and the pictures for the documentation.
 import { join } from 'node:path';
 import { inflateSync } from 'node:zlib';
-import { shot, violations } from './lib/look.mjs';
+import { fitsIn, shot, violations } from './lib/look.mjs';
 import { test, equal, ok } from './lib/test.mjs';
 
-const serious = (tab) => violations(tab, 'serious', 'critical');
+const bothThemes = ['light', 'dark'].map((theme) => [1200, theme]);
 
-for (const theme of ['light', 'dark']) {
-  test(`axe finds nothing serious, ${theme}`, async (t) => {
-    const server = await t.server();
-    const tab = await t.tab(server, { theme, colorScheme: theme });
-    equal(await serious(tab), [], 'empty');
-    await shot(tab, `empty-${theme}`);
-    await tab.ask('Find articles about CRISPR');
-    await tab.$('.tool-head').click();
-    equal(await serious(tab), [], 'tool');
-    await tab.$('.tool-head').click();
-    await shot(tab, `tool-${theme}`);
+test('axe finds nothing, in light and dark, in whatever state', async (t) => {
+  const tab = await t.tab(await t.server());
+  const looks = (what, picture) => fitsIn(tab, bothThemes, what, (_, theme) => picture && shot(tab, `${picture}-${theme}`));
+  await looks('empty', 'empty');
+  await tab.ask('Find articles about CRISPR');
+  await tab.$('.tool-head').click();
+  await looks('tool');
+  await tab.$('.tool-head').click();
+  if (process.env.SCREENS) await looks('tool, folded', 'tool');
+  await tab.send('Send 50 dollars to Hanako');
+  await tab.card();
+  await looks('approval', 'approval');
+  await tab.page.getByRole('button', { name: /Waiting for you/ }).click();
+  await looks('inbox');
+  await tab.page.keyboard.press('Escape');
+  await tab.deny();
+  await tab.$('.tool[data-status="denied"]').waitFor();
+  await tab.ask('Propose a schema');
+  await looks('actions', 'actions');
+  await tab.ask('Simulate a model error');
+  await looks('failure');
+  await tab.page.getByRole('button', { name: 'Settings' }).click();
+  await tab.page.getByText('Show the raw events').click();
+  await looks('settings and raw events');
+});
+
+test('a theme that a person has chosen is readable, whatever the system wishes', async (t) => {
+  const server = await t.server();
+  for (const [theme, colorScheme] of [['dark', 'light'], ['light', 'dark']]) {
+    const tab = await t.tab(server, { theme, colorScheme });
     await tab.send('Send 50 dollars to Hanako');
     await tab.card();
-    equal(await serious(tab), [], 'approval');
-    await shot(tab, `approval-${theme}`);
-    await tab.page.getByRole('button', { name: /Waiting for you/ }).click();
-    equal(await serious(tab), [], 'inbox');
-    await tab.page.keyboard.press('Escape');
-    await tab.deny();
-    await tab.$('.tool[data-status="denied"]').waitFor();
-    await tab.ask('Propose a schema');
-    equal(await serious(tab), [], 'actions');
-    await shot(tab, `actions-${theme}`);
-    await tab.ask('Simulate a model error');
-    equal(await serious(tab), [], 'failure');
-    await tab.page.getByRole('button', { name: 'Settings' }).click();
-    await tab.page.getByText('Show the raw events').click();
-    equal(await serious(tab), [], 'settings and raw events');
-  });
-}
+    equal(await violations(tab), [], theme);
+  }
+});
 
-test('pictures of a running tool, an artifact, a phone', async (t) => {
+test('a running tool shows how far it is; and pictures of it, of an artifact and of a phone', async (t) => {
   const progress = JSON.stringify({ progress: 0.6, stage: 'reading', message: 'Reading 9 of 15 articles...' });
   const archive = {
     description: 'A slow archive',
@@ -53,6 +58,7 @@ test('pictures of a running tool, an artifact, a phone', async (t) => {
   await slow.send('What does the archive say about CRISPR?');
   await slow.$('.tool[data-status="running"] .bar[aria-valuenow="60"]').waitFor();
   await slow.page.getByText('Reading 9 of 15').waitFor();
+  if (!process.env.SCREENS) return;
   await shot(slow, 'running');
   const server = await t.server({ demo: { token_ms: 10 } });
   const tab = await t.tab(server);
@@ -129,9 +135,9 @@ test('on a phone a request stands above the composer, its buttons within reach o
   ok((await tab.$('.sheet-fold').innerText()).includes('Send this letter to Ken'), 'what it is about');
   await tab.$('.sheet-fold').tap();
   await tab.page.getByRole('button', { name: 'Next request' }).tap();
-  await tab.page.waitForFunction(() => document.querySelector('.ask-sheet .ask[data-armed="true"]')?.innerText.includes('letter to Yuki'));
+  await tab.until(() => document.querySelector('.ask-sheet .ask[data-armed="true"]')?.innerText.includes('letter to Yuki'));
   await tab.$('.ask-sheet .ask-yes').tap();
-  await tab.page.waitForFunction(() => document.querySelector('.ask-sheet .ask[data-armed="true"]')?.innerText.includes('letter to Ken'));
+  await tab.until(() => document.querySelector('.ask-sheet .ask[data-armed="true"]')?.innerText.includes('letter to Ken'));
   await tab.$('.ask-sheet').getByRole('button', { name: 'Deny', exact: true }).tap();
   await tab.$('.tool[data-status="denied"]').waitFor();
   await tab.idle();
@@ -143,7 +149,7 @@ test('on a phone a long press brings the tools of a message', async (t) => {
   const tab = await t.tab(await t.server(), phone);
   for (const city of ['Tokyo', 'Paris']) {
     await sendByThumb(tab, `What is the weather in ${city}?`);
-    await tab.page.waitForFunction((c) => [...document.querySelectorAll('.said')].at(-1)?.innerText.includes(c), city);
+    await tab.until((c) => [...document.querySelectorAll('.said')].at(-1)?.innerText.includes(c), city);
     await tab.idle();
   }
   const cdp = await tab.context.newCDPSession(tab.page);
@@ -155,7 +161,7 @@ test('on a phone a long press brings the tools of a message', async (t) => {
     return () => cdp.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
   };
   const shown = (selector) =>
-    tab.page.waitForFunction((s) => {
+    tab.until((s) => {
       const tools = document.querySelector(s);
       return tools?.checkVisibility({ opacityProperty: true }) && getComputedStyle(tools).opacity === '1';
     }, selector);
@@ -168,16 +174,16 @@ test('on a phone a long press brings the tools of a message', async (t) => {
   await tab.$('.turn:first-child').getByRole('button', { name: 'Copy answer' }).tap();
 });
 
-test('axe finds nothing serious on a phone, with a request and with pictures', async (t) => {
+test('axe finds nothing on a phone, with a request and with pictures', async (t) => {
   const tab = await t.tab(await t.server(), phone);
   await tab.$('.attach input').setInputFiles(join(import.meta.dirname, '../../docs/screens/phone-approval.png'));
   await tab.$('.pictures img').waitFor();
-  equal(await serious(tab), [], 'pictures to send');
+  equal(await violations(tab), [], 'pictures to send');
   await sendByThumb(tab, 'Send 50 dollars to Hanako');
   await tab.card();
-  equal(await serious(tab), [], 'request');
+  equal(await violations(tab), [], 'request');
   await tab.page.getByRole('button', { name: /what to change/ }).tap();
-  equal(await serious(tab), [], 'request with a wish');
+  equal(await violations(tab), [], 'request with a wish');
 });
 
 test('on a phone everything that is pressed is at least 44 px high', async (t) => {
@@ -236,7 +242,7 @@ test('a dark page is dark from its first paint', async (t) => {
   const tab = await t.tab(await t.server(), { theme: 'dark', colorScheme: 'light' });
   await tab.page.route('**/assets/*.js', () => {}); // the page's own script never comes
   await tab.page.goto(tab.url, { waitUntil: 'commit' });
-  await tab.page.waitForFunction(() => document.documentElement.dataset.theme === 'dark');
+  await tab.until(() => document.documentElement.dataset.theme === 'dark');
   await tab.page.unroute('**/assets/*.js');
   await tab.page.goto(tab.url);
   await tab.page.waitForSelector('.composer');
@@ -271,26 +277,27 @@ test('everything without a mouse: ask, decide, copy, switch', async (t) => {
   await keyboard.press('Control+Shift+O');
   await tab.$('.starter').first().waitFor();
   await keyboard.press('Control+k');
-  await tab.page.waitForFunction(() => document.activeElement?.matches('input[type=search]'));
+  await tab.until(() => document.activeElement?.matches('input[type=search]'));
   equal(server.ledger().length, 1, 'payments');
 });
 
 test('screen readers hear boundaries, not tokens', async (t) => {
-  const tab = await t.tab(await t.server());
+  const call = (name, args) => ({ calls: [{ name, arguments: args }] });
+  const turns = [call('search_articles', { query: 'CRISPR' }), 'There are two.', call('process_payment', { amount: 50, currency: 'USD', recipient: 'Hanako' })];
+  const model = await t.model(turns, { hold: true, at: 0 });
+  const tab = await t.tab(await t.server({ model: model.config, demo: { tools: true } }));
   await tab.page.evaluate(() => {
     window.heard = [];
     for (const el of document.querySelectorAll('main > .sr[aria-live]'))
       new MutationObserver(() => window.heard.push(el.textContent)).observe(el, { childList: true, characterData: true, subtree: true });
   });
-  await tab.ask('Find articles about CRISPR');
-  await tab.page.waitForFunction(() => window.heard.some((h) => h.startsWith('Answer complete')));
+  await tab.send('Find articles about CRISPR');
+  await tab.until(() => window.heard.some((h) => h.startsWith('Tool search_articles')));
+  model.release();
+  await tab.until(() => window.heard.some((h) => h.startsWith('Answer complete')));
   await tab.send('Send 50 dollars to Hanako');
   await tab.card();
   const heard = await tab.page.evaluate(() => window.heard);
-  ok(
-    heard.some((h) => h.startsWith('Tool search_articles')),
-    'tools',
-  );
   ok(
     heard.some((h) => h.startsWith('Approval needed: Send 50 USD')),
     'approvals',
@@ -370,7 +377,7 @@ test('at 320 px the settings fit, and so do the raw events below the composer', 
   );
 });
 
-const focused = (tab, selector) => tab.page.waitForFunction((s) => document.activeElement?.matches(s), selector);
+const focused = (tab, selector) => tab.until((s) => document.activeElement?.matches(s), selector);
 
 test('the focus stays where something was done: decided, renamed', async (t) => {
   const tab = await t.tab(await t.server());
@@ -388,7 +395,7 @@ test('the focus stays where something was done: decided, renamed', async (t) => 
   await focused(tab, '.row a');
   equal(await tab.$('.row-title').innerText(), 'Rent', 'the list');
   // One name everywhere.
-  await tab.page.waitForFunction(() => document.querySelector('.top-title').textContent === 'Rent' && document.title === 'Rent · parley');
+  await tab.until(() => document.querySelector('.top-title').textContent === 'Rent' && document.title === 'Rent · parley');
 });
 
 test('the drawer takes the focus, keeps the page out of reach, and gives it back', async (t) => {
@@ -416,12 +423,12 @@ test('the composer fits its words at every width', async (t) => {
   await tab.$('.composer textarea').fill('A message of some length that has to be broken. '.repeat(4));
   const wide = await tab.$('.composer textarea').evaluate((e) => e.clientHeight);
   await tab.page.setViewportSize({ width: 390, height: 800 });
-  await tab.page.waitForFunction((h) => {
+  await tab.until((h) => {
     const { scrollHeight, clientHeight } = document.querySelector('.composer textarea');
     return clientHeight > h && clientHeight === scrollHeight;
   }, wide);
   await tab.page.setViewportSize({ width: 1200, height: 800 });
-  await tab.page.waitForFunction((h) => document.querySelector('.composer textarea').clientHeight === h, wide);
+  await tab.until((h) => document.querySelector('.composer textarea').clientHeight === h, wide);
 });
 
 test('on a small phone risk and expiry are seen at once, and the wish is not under the buttons', async (t) => {
@@ -429,7 +436,7 @@ test('on a small phone risk and expiry are seen at once, and the wish is not und
   await sendByThumb(tab, 'Send 50 dollars to Hanako');
   await tab.card();
   const above = (selector) =>
-    tab.page.waitForFunction((s) => {
+    tab.until((s) => {
       const [box, what, buttons] = ['.ask-sheet .ask', s, '.ask-sheet .ask-buttons'].map((q) =>
         document.querySelector(q).getBoundingClientRect(),
       );

@@ -1,7 +1,7 @@
 // Markdown as people see it: formulas and diagrams, drawn here and loaded from nowhere else; nothing lost, nothing run.
-import { mkdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { dress, everyLook, sticksOut, violations } from './lib/look.mjs';
 import { test, equal, ok } from './lib/test.mjs';
 
 const picture = (name) => {
@@ -9,8 +9,6 @@ const picture = (name) => {
   mkdirSync(folder, { recursive: true });
   return join(folder, `${name}.png`);
 };
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /* Counts what the frame that draws has answered. */
 const countDrawings = (tab) =>
@@ -57,6 +55,8 @@ See [the guide](docs/guide.md), a note[^1], and [the source][s].
 [s]: https://example.org/source
 `;
 
+const deep = Array.from({ length: 14 }, (_, n) => `${'  '.repeat(n)}- step ${n} of a list`).join('\n');
+
 const drawn = `The mass $m$ gives \\(E = mc^2\\), for $5 or $10, and
 
 $$
@@ -87,7 +87,7 @@ test('formulas and diagrams are drawn, by files of this server', async (t) => {
   const model = await t.model([drawn], { pieces: 2 });
   const tab = await t.tab(await t.server({ model: model.config }));
   await tab.ask('Draw');
-  await tab.page.waitForFunction(
+  await tab.until(
     () => document.querySelectorAll('.formula.drawn').length === 4 && document.querySelectorAll('.diagram img').length === 2,
     null,
     patient,
@@ -123,7 +123,7 @@ test('what cannot be drawn stays as it was written', async (t) => {
   const tab = await t.tab(await t.server({ model: model.config }));
   await countDrawings(tab);
   await tab.ask('Draw');
-  await tab.page.waitForFunction(() => window.drawings && document.querySelector('.formula.drawn'), null, patient);
+  await tab.until(() => window.drawings && document.querySelector('.formula.drawn'), null, patient);
   const words = await tab.words();
   ok(words.includes('\\frac{1'), `the source of the formula: ${words}`);
   ok(words.includes('a --> ((('), `the code of the diagram: ${words}`);
@@ -137,7 +137,7 @@ test('a diagram cannot reach the page, nor anything else', async (t) => {
   const tab = await t.tab(await t.server({ model: model.config }));
   await countDrawings(tab);
   await tab.ask('Draw');
-  await tab.page.waitForFunction(() => window.drawings, null, patient);
+  await tab.until(() => window.drawings, null, patient);
   equal(await tab.page.evaluate(() => window.evil ?? null), null, 'nothing ran');
   equal(
     tab.requests.filter((u) => u.includes('evil.example')),
@@ -169,6 +169,15 @@ test('an answer that is there before the parser waits for it, and is never seen 
   await tab.$('.md strong').waitFor();
 });
 
+test('a list of many levels can be read on a phone', async (t) => {
+  const model = await t.model([deep]);
+  const tab = await t.tab(await t.server({ model: model.config }), { viewport: { width: 375, height: 740 } });
+  await tab.ask('Show me all levels');
+  const narrow = await tab.$('.md li').evaluateAll((all) => Math.min(...all.map((li) => li.clientWidth)));
+  ok(narrow > 180, `the narrowest: ${narrow} px`);
+  equal(await violations(tab), [], 'axe');
+});
+
 test('when the parser cannot be loaded, an answer is shown as it was written', async (t) => {
   const model = await t.model(['Some **bold** words.']);
   const tab = await t.tab(await t.server({ model: model.config }));
@@ -178,32 +187,26 @@ test('when the parser cannot be loaded, an answer is shown as it was written', a
   await tab.page.getByText('Some **bold** words.').waitFor();
 });
 
-for (const theme of ['light', 'dark']) {
-  for (const width of [375, 1440]) {
-    test(`everything Markdown has fits and is readable, ${theme}, ${width} px`, async (t) => {
-      const model = await t.model([prose, drawn]);
-      const tab = await t.tab(await t.server({ model: model.config }), { theme, colorScheme: theme, viewport: { width, height: 1600 } });
-      await tab.ask('Write');
-      await tab.ask('Draw');
-      await tab.page.waitForFunction(
-        () => document.querySelectorAll('.diagram img').length === 2 && document.querySelectorAll('.formula.drawn').length === 4,
-        null,
-        patient,
-      );
-      ok(await tab.page.evaluate(() => document.scrollingElement.scrollWidth <= innerWidth), 'nothing scrolls sideways');
-      ok((await tab.$('.md').first().innerText()).includes('C# and other names'), 'C#');
-      ok((await tab.$('.md').first().innerText()).includes('the guide (docs/guide.md)'), 'a relative link');
-      equal(await tab.$('.column').getAttribute('data-pinned'), 'true', 'at the end, although pictures came late');
-      await tab.page.evaluate(axe);
-      const { violations } = await tab.page.evaluate(() => window.axe.run('main', { resultTypes: ['violations'] }));
-      equal(
-        violations.map((v) => `${v.id}: ${v.nodes[0].target}`),
-        [],
-        'axe',
-      );
-      if (!process.env.SCREENS) return;
-      for (const [n, md] of (await tab.$('.md').all()).entries())
-        await md.screenshot({ path: picture(`markdown-${n + 1}-${theme}-${width}`), style: '.jump { visibility: hidden }' });
-    });
+test('everything Markdown has fits and is readable, wide and narrow, in light and dark', async (t) => {
+  const model = await t.model([prose, drawn]);
+  const tab = await t.tab(await t.server({ model: model.config }));
+  await dress(tab, [375, 'light', 1600]);
+  await tab.ask('Write');
+  await tab.ask('Draw');
+  for (const [width, theme] of everyLook) {
+    await dress(tab, [width, theme, 1600]);
+    await tab.until(
+      () => document.querySelectorAll('.diagram img').length === 2 && document.querySelectorAll('.formula.drawn').length === 4,
+      null,
+      patient,
+    );
+    equal(await sticksOut(tab), 0, `nothing scrolls sideways at ${width} px`);
+    await tab.$('.column[data-pinned="true"]').waitFor(); // at the end, although pictures came late
+    equal(await violations(tab), [], `axe, ${width}, ${theme}`);
+    if (!process.env.SCREENS) continue;
+    for (const [n, md] of (await tab.$('.md').all()).entries())
+      await md.screenshot({ path: picture(`markdown-${n + 1}-${theme}-${width}`) });
   }
-}
+  ok((await tab.$('.md').first().innerText()).includes('C# and other names'), 'C#');
+  ok((await tab.$('.md').first().innerText()).includes('the guide (docs/guide.md)'), 'a relative link');
+});

@@ -46,7 +46,7 @@ for (const mode of modes) {
     await tab.$('.bgm[data-track="1"]').waitFor();
     ok((await tab.$('.bgm').innerText()).includes('BGM 2'), 'the indicator');
     await tab.$('.tool[data-tool="change_bgm"][data-status="done"]').waitFor();
-    await tab.page.waitForFunction(() => document.querySelectorAll('.turn:last-child .text').length > 1);
+    await tab.until(() => document.querySelectorAll('.turn:last-child .text').length > 1);
     await tab.idle();
   });
 
@@ -55,7 +55,7 @@ for (const mode of modes) {
     await tab.send('Change the BGM to track 1');
     await tab.deny();
     await tab.$('.tool[data-tool="change_bgm"][data-status="denied"]').waitFor();
-    await tab.page.waitForFunction(() => document.querySelectorAll('.turn:last-child .text').length > 1);
+    await tab.until(() => document.querySelectorAll('.turn:last-child .text').length > 1);
     await tab.idle();
     equal(await tab.$('.bgm').count(), 0, 'no music');
   });
@@ -65,7 +65,7 @@ for (const mode of modes) {
     await tab.send('Where am I?');
     await tab.approve();
     await tab.$('.tool[data-tool="get_location"][data-status="done"]').waitFor();
-    await tab.page.waitForFunction(() =>
+    await tab.until(() =>
       /35\.6|139\.7/.test([...document.querySelectorAll('.turn:last-child .text')].at(-1)?.textContent ?? ''),
     );
     await tab.idle();
@@ -91,7 +91,7 @@ test('a permission that the browser refuses is told to the model', async (t) => 
   await tab.send('Where am I?');
   await tab.approve();
   await tab.$('.tool[data-tool="get_location"][data-status="failed"]').waitFor();
-  await tab.page.waitForFunction(() => document.querySelectorAll('.turn:last-child .text').length > 1);
+  await tab.until(() => document.querySelectorAll('.turn:last-child .text').length > 1);
   await tab.idle();
 });
 
@@ -110,13 +110,13 @@ test('a conversation begun in one mode goes on in the others', async (t) => {
   ]) {
     await tab.page.getByRole('combobox', { name: 'Connection' }).selectOption(mode);
     await tab.approve();
-    await tab.page.waitForFunction(() => !document.querySelector('main .ask'));
+    await tab.until(() => !document.querySelector('main .ask'));
     await tab.idle();
     await tab.send(prompt);
     await tab.card();
   }
   await tab.approve();
-  await tab.page.waitForFunction(() => document.querySelectorAll('.tool[data-status="done"]').length === 3);
+  await tab.until(() => document.querySelectorAll('.tool[data-status="done"]').length === 3);
   await tab.idle();
   equal(server.ledger().length, 3, 'payments');
   equal(await tab.$('article.user').count(), 3, 'questions');

@@ -1,4 +1,5 @@
 // What was said stays on the screen in every mode, at every moment, not only at the end.
+import { until } from '../lib/check.mjs';
 import { test, equal } from './lib/test.mjs';
 
 const before = 'Let me change the music.';
@@ -16,7 +17,7 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     }, before);
     await tab.approve();
     await tab.$('.tool[data-tool="change_bgm"][data-status="done"]').waitFor();
-    await tab.page.waitForFunction(() => document.querySelectorAll('.turn:last-child .text').length > 1);
+    await tab.until(() => document.querySelectorAll('.turn:last-child .text').length > 1);
     await tab.idle();
     equal(await tab.page.evaluate(() => window.gone), 0, 'moments without the first words');
     equal(await tab.$('.turn:last-child .text').first().innerText(), before, 'the first words');
@@ -33,7 +34,7 @@ test('an answer that ended behind a dead socket is whole as soon as there is ano
   const id = await tab.thread();
   proxy.freeze();
   model.release();
-  while ((await server.json(`/v1/threads/${id}`)).state === 'running');
+  await until(async () => (await server.json(`/v1/threads/${id}`)).state !== 'running', 'the whole answer');
   proxy.thaw();
   for (const s of proxy.sockets) s.destroy();
   await tab.idle();

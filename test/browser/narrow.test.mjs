@@ -2,13 +2,10 @@
 import { equal, ok, test } from './lib/test.mjs';
 
 const touch = { isMobile: true, hasTouch: true };
-const rooms = {
-  'a phone on its side': [{ width: 667, height: 375 }, touch],
-  'a small phone on its side': [{ width: 568, height: 320 }, touch],
-  'a page enlarged to 200 %': [{ width: 640, height: 512 }],
-  'a page enlarged to 400 %': [{ width: 320, height: 256 }],
-  'a phone with its keyboard up': [{ width: 390, height: 400 }, touch],
-};
+const rooms = [
+  [touch, { 'a phone on its side': [667, 375], 'a small phone on its side': [568, 320], 'a phone with its keyboard up': [390, 400] }],
+  [{}, { 'a page enlarged to 200 %': [640, 512], 'a page enlarged to 400 %': [320, 256] }],
+];
 
 /* In the view, and not under anything else. */
 const seen = (tab, selector) =>
@@ -37,14 +34,22 @@ async function asked(t, viewport, options = {}) {
   return tab;
 }
 
-for (const [name, [viewport, options]] of Object.entries(rooms)) {
-  test(`on ${name} the sentence, the amount and both buttons are seen together, and the composer with them`, async (t) => {
-    const tab = await asked(t, viewport, options);
-    for (const part of [sentence, amount, yes, no, composer]) ok(await seen(tab, part), `${part} at ${viewport.width} × ${viewport.height}`);
-    equal(await tab.page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false, 'nothing scrolls sideways');
+for (const [options, sizes] of rooms) {
+  test(`on ${Object.keys(sizes).join(', ')} the sentence, the amount and both buttons are seen together, and the composer with them`, async (t) => {
+    const each = async (look) => {
+      for (const [name, [width, height]] of Object.entries(sizes)) {
+        await tab.page.setViewportSize({ width, height });
+        await look(name);
+      }
+    };
+    const tab = await asked(t, { width: 667, height: 375 }, options);
+    await each(async (name) => {
+      for (const part of [sentence, amount, yes, no, composer]) ok(await seen(tab, part), `${part} on ${name}`);
+      equal(await tab.page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false, `nothing scrolls sideways on ${name}`);
+    });
     await tab.$(yes).click();
     await tab.$('.tool[data-status="done"]').waitFor();
-    ok(await seen(tab, composer), 'the composer stays');
+    await each(async (name) => ok(await seen(tab, composer), `the composer stays on ${name}`));
   });
 }
 

@@ -31,7 +31,7 @@ test('a request that comes while nobody looks is told by the browser, once, if t
   await away(true);
   await tab.send('Send 50 dollars to Hanako');
   await tab.$('.ask').waitFor();
-  await tab.page.waitForFunction(() => window.told.length > 0 && document.title.startsWith('(1) '));
+  await tab.until(() => window.told.length > 0 && document.title.startsWith('(1) '));
   equal(await words(), [['Approval required', 'Send 50 USD to Hanako?']], 'once');
 });
 
@@ -40,7 +40,7 @@ test('nothing is told by the browser to who looks, or did not wish it', async (t
   await away(true);
   await tab.send('Send 50 dollars to Hanako');
   await tab.$('.ask').waitFor();
-  await tab.page.waitForFunction(() => document.title.startsWith('(1) '));
+  await tab.until(() => document.title.startsWith('(1) '));
   equal(await words(), [], 'not wished');
   await away(false);
   await wish();
@@ -66,7 +66,7 @@ test('who does not let the browser notify is told so, it is not offered again, a
   await away(true);
   await tab.send('Send 50 dollars to Hanako');
   await tab.$('.ask').waitFor();
-  await tab.page.waitForFunction(() => document.title.startsWith('(1) '));
+  await tab.until(() => document.title.startsWith('(1) '));
   equal(await words(), [], 'nothing is tried');
 });
 
@@ -77,9 +77,9 @@ test('a question in another conversation is in the title and told without waitin
   await away(true);
   // as another device of the same person would
   await tab.page.evaluate(() => void fetch('/v1/chat/stream', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ message: 'Send 50 dollars to Hanako' }) }));
-  await tab.page.waitForFunction(() => window.told.length > 0 && document.title.startsWith('(1) '));
+  await tab.until(() => window.told.length > 0 && document.title.startsWith('(1) '));
   equal(await words(), [['Approval required', 'Send 50 USD to Hanako?']], 'once');
   const { approvals } = await tab.page.evaluate(async () => (await fetch('/v1/approvals?status=pending')).json());
   await tab.page.evaluate((id) => void fetch(`/v1/approvals/${id}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"confirmed":false}' }), approvals[0].id);
-  await tab.page.waitForFunction(() => !document.title.startsWith('('));
+  await tab.until(() => !document.title.startsWith('('));
 });

@@ -1,4 +1,5 @@
 // Signing in at an identity provider: a real one, on this machine.
+import { until } from '../lib/check.mjs';
 import { shot, violations } from './lib/look.mjs';
 import { startProvider } from './lib/provider.mjs';
 import { equal, ok, test } from './lib/test.mjs';
@@ -10,7 +11,7 @@ async function organisation(t, { roles, config = {} } = {}) {
   const oidc = { issuer: provider.issuer, client_id: 'parley', client_secret: `text:${provider.secret}`, name: 'Example ID' };
   const server = await t.server({ ...config, auth: { oidc, ...config.auth } });
   provider.serve(`${server.url}/v1/login/callback`);
-  for (let n = 0; !server.output.includes('oidc.found') && n < 400; n++) await new Promise((r) => setTimeout(r, 25));
+  await until(() => server.output.includes('oidc.found'), 'the provider to be found');
   return { provider, server };
 }
 

@@ -12,7 +12,7 @@ const gif = (name, bytes) => ({
 });
 
 const add = (tab, ...files) => tab.$('.attach input').setInputFiles(files);
-const waiting = (tab, n) => tab.page.waitForFunction((c) => document.querySelectorAll('.pictures img').length === c, n);
+const waiting = (tab, n) => tab.until((c) => document.querySelectorAll('.pictures img').length === c, n);
 
 /* A file in the hands of the page: dispatches `type` with it on `selector`. */
 function handOver(tab, type, selector, name = 'pasted.png') {
@@ -54,11 +54,11 @@ test('a picture needs no words, and an edited question keeps it', async (t) => {
   await add(tab, png('dot.png'));
   await waiting(tab, 1);
   await tab.$('.round').click();
-  await tab.page.waitForFunction(() => document.querySelector('.said')?.innerText.includes('A dot.'));
+  await tab.until(() => document.querySelector('.said')?.innerText.includes('A dot.'));
   await tab.idle();
   equal([await tab.$('.bubble').count(), await tab.$('.thumb').count()], [0, 1], 'no empty bubble');
   await tab.edit('And now?');
-  await tab.page.waitForFunction(() => document.querySelector('.said')?.innerText.includes('Still a dot.'));
+  await tab.until(() => document.querySelector('.said')?.innerText.includes('Still a dot.'));
   await tab.idle();
   ok(model.heard[1].includes(dot.toString('base64')), 'it went along');
   await tab.page.reload();

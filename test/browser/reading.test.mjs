@@ -22,9 +22,8 @@ async function ask(server, id, message) {
   await (await fetch(`${server.url}/v1/chat/stream`, { method: 'POST', body: JSON.stringify({ thread_id: id, message }) })).text();
 }
 
-async function openAtEnd(tab, url, length = turns) {
-  await tab.page.goto(url);
-  await tab.page.waitForFunction((q) => [...document.querySelectorAll('.bubble')].at(-1)?.textContent === q, `Question ${length - 1}`);
+async function atEnd(tab, length = turns) {
+  await tab.until((q) => [...document.querySelectorAll('.bubble')].at(-1)?.textContent === q, `Question ${length - 1}`);
 }
 
 /* Frame by frame, faster than any hand, up to the first question. Gives how far what is read moved in a frame beyond what was scrolled. */
@@ -54,10 +53,20 @@ const readUp = (tab) =>
       }),
   );
 
-test('300 messages are read upwards by pages: nothing jumps and nothing sticks', async (t) => {
+test('300 messages are read upwards by pages: nothing jumps, nothing sticks, and nothing stays behind', async (t) => {
   const { server, id } = await longThread(t);
   const tab = await t.tab(server);
-  await openAtEnd(tab, `${server.url}/t/${id}`);
+  const cdp = await tab.context.newCDPSession(tab.page);
+  const nodes = async () => {
+    for (let n = 0; n < 3; n++) await cdp.send('HeapProfiler.collectGarbage');
+    return (await cdp.send('Memory.getDOMCounters')).nodes;
+  };
+  await tab.$('.starter').first().waitFor();
+  await tab.$('.row-title').first().waitFor();
+  const before = await nodes();
+  await tab.$('.row-title').first().click();
+  await atEnd(tab);
+  equal(await tab.thread(), id, 'the conversation');
   ok((await tab.$('.bubble').count()) < 60, 'not all of it is loaded at first');
   const { worst, first } = await readUp(tab);
   ok(first, 'the first question was reached, without a click');
@@ -73,12 +82,15 @@ test('300 messages are read upwards by pages: nothing jumps and nothing sticks',
   await tab.page.getByRole('button', { name: 'New text below' }).waitFor();
   equal(await top(), place, 'the place');
   equal(await tab.$('.bubble').count(), turns + 1, 'questions');
+  await tab.page.keyboard.press('Control+Shift+O');
+  await tab.$('.starter').first().waitFor();
+  t.report.figure('nodes left behind by 300 messages, read and left', (await nodes()) - before, 300, 'nodes');
 });
 
 test('what is read stays when more than a page has been said since', async (t) => {
   const { server, id } = await longThread(t, 30); // a page, to the message
-  const tab = await t.tab(server);
-  await openAtEnd(tab, `${server.url}/t/${id}`, 30);
+  const tab = await t.tab(server, { path: `/t/${id}` });
+  await atEnd(tab, 30);
   await tab.$('.scroller').evaluate((e) => (e.scrollTop = 0));
   await tab.page.getByRole('button', { name: 'Jump to latest' }).waitFor();
   const first = await tab.$('.bubble').first().elementHandle();
@@ -94,37 +106,18 @@ test('earlier messages that cannot be loaded are said to be so, and come when th
   const { server, id } = await longThread(t);
   const tab = await t.tab(server);
   await tab.page.route(/before=/, (r) => r.abort());
-  await openAtEnd(tab, `${server.url}/t/${id}`);
+  await tab.$('.row-title').first().click();
+  await atEnd(tab);
+  equal(await tab.thread(), id, 'the conversation');
   await tab.page.evaluate(() => (document.querySelector('.scroller').scrollTop = 0));
   const again = tab.page.getByRole('button', { name: 'Earlier messages could not be loaded. Try again' });
   await again.waitFor();
   await tab.page.unroute(/before=/);
   const before = await tab.$('.bubble').count();
   await again.click();
-  await tab.page.waitForFunction((n) => document.querySelectorAll('.bubble').length > n, before);
+  await tab.until((n) => document.querySelectorAll('.bubble').length > n, before);
   ok((await tab.$('.bubble').count()) < turns, 'not all of it is here');
   await tab.page.getByRole('button', { name: 'Settings' }).click();
   const [saved] = await Promise.all([tab.page.waitForEvent('download'), tab.page.getByRole('button', { name: 'Save as Markdown' }).click()]);
   equal(readFileSync(await saved.path(), 'utf8').match(/^Question \d+$/gm).length, turns, 'questions in the file');
-});
-
-test('a long conversation that was read and left leaves no nodes behind', async (t) => {
-  const { server, id } = await longThread(t);
-  const tab = await t.tab(server);
-  const cdp = await tab.context.newCDPSession(tab.page);
-  const nodes = async () => {
-    for (let n = 0; n < 3; n++) await cdp.send('HeapProfiler.collectGarbage');
-    return (await cdp.send('Memory.getDOMCounters')).nodes;
-  };
-  const visit = async () => {
-    await tab.$('.row-title').first().click();
-    await tab.page.waitForFunction(() => document.querySelectorAll('.bubble').length > 20);
-    await readUp(tab);
-    await tab.page.keyboard.press('Control+Shift+O');
-    await tab.$('.starter').first().waitFor();
-  };
-  await tab.$('.starter').first().waitFor();
-  const before = await nodes();
-  await visit();
-  t.report.figure('nodes left behind by 300 messages, read and left', (await nodes()) - before, 300, 'nodes');
 });

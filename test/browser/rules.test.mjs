@@ -81,6 +81,7 @@ test('the same effect twice: the card says that it was done before, when, and wh
   const tab = await t.tab(server);
   await tab.send('Pay Hanako');
   await tab.approve();
+  await tab.$('.tool[data-status="done"]').waitFor();
   await tab.idle();
   await tab.ask('Pay Hanako once more');
   equal(await tab.words(), 'It was paid before.', 'without a question');

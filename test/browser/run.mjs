@@ -5,7 +5,7 @@ import { launch, quit } from './lib/page.mjs';
 import { Test, report } from './lib/test.mjs';
 
 await suite(import.meta.dirname, {
-  jobs: 4,
+  jobs: Number(process.env.JOBS || 4),
   timeout_ms: 180_000,
   context: Test,
   alone: (x) => process.env.SPEED && /\d ms|quickly/.test(x.name),

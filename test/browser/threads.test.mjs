@@ -1,5 +1,6 @@
 // The list, the addresses, drafts, editing: the page around a conversation.
 import { createHash } from 'node:crypto';
+import { until } from '../lib/check.mjs';
 import { test, equal, ok } from './lib/test.mjs';
 
 test('a conversation has an address: reload, back and forward work', async (t) => {
@@ -10,10 +11,10 @@ test('a conversation has an address: reload, back and forward work', async (t) =
   await tab.$('.starter').first().waitFor();
   await tab.ask('What is the weather in Paris?');
   await tab.page.goBack();
-  await tab.page.waitForFunction((id) => location.pathname === `/t/${id}`, first);
-  await tab.page.waitForFunction(() => document.querySelector('.bubble')?.textContent.includes('Tokyo'));
+  await tab.until((id) => location.pathname === `/t/${id}`, first);
+  await tab.until(() => document.querySelector('.bubble')?.textContent.includes('Tokyo'));
   await tab.page.reload();
-  await tab.page.waitForFunction(() => document.querySelector('.bubble')?.textContent.includes('Tokyo'));
+  await tab.until(() => document.querySelector('.bubble')?.textContent.includes('Tokyo'));
   equal(await tab.$('.bubble').count(), 1, 'bubbles');
 });
 
@@ -23,28 +24,28 @@ test('rename, search, delete, undo', async (t) => {
   await tab.ask('What is the weather in Tokyo?');
   await tab.page.getByRole('button', { name: 'New conversation', exact: true }).click();
   await tab.ask('What is the weather in Paris?');
-  await tab.page.waitForFunction(() => document.querySelectorAll('.row').length === 2);
+  await tab.until(() => document.querySelectorAll('.row').length === 2);
   const row = tab.$('.row', { hasText: 'Tokyo' });
   await row.hover();
   await row.getByRole('button', { name: /Rename/ }).click();
   await tab.$('.rename').fill('Rain or shine');
   await tab.page.keyboard.press('Enter');
   await tab.$('.row', { hasText: 'Rain or shine' }).waitFor();
-  await tab.page.waitForFunction(async () => (await (await fetch('/v1/threads')).json()).threads.some((x) => x.title === 'Rain or shine'));
+  await tab.until(async () => (await (await fetch('/v1/threads')).json()).threads.some((x) => x.title === 'Rain or shine'));
   await tab.page.getByRole('searchbox', { name: 'Search conversations' }).fill('rain');
-  await tab.page.waitForFunction(() => document.querySelectorAll('.row').length === 1);
+  await tab.until(() => document.querySelectorAll('.row').length === 1);
   await tab.page.getByRole('searchbox', { name: 'Search conversations' }).fill('');
   const doomed = tab.$('.row', { hasText: 'Rain or shine' });
   await doomed.hover();
   await doomed.getByRole('button', { name: /Delete/ }).click();
-  await tab.page.waitForFunction(() => document.querySelectorAll('.row').length === 1);
+  await tab.until(() => document.querySelectorAll('.row').length === 1);
   await tab.page.getByRole('button', { name: 'Undo' }).click();
-  await tab.page.waitForFunction(() => document.querySelectorAll('.row').length === 2);
+  await tab.until(() => document.querySelectorAll('.row').length === 2);
   equal((await server.json('/v1/threads')).threads.length, 2, 'threads at the server');
   await doomed.hover();
   await doomed.getByRole('button', { name: /Delete/ }).click();
   await tab.page.goto(`${server.url}/`); // leaving ends the undo time
-  await tab.page.waitForFunction(async () => (await (await fetch('/v1/threads')).json()).threads.length === 1);
+  await tab.until(async () => (await (await fetch('/v1/threads')).json()).threads.length === 1);
 });
 
 const sha256 = (key) => createHash('sha256').update(key).digest('hex');
@@ -82,9 +83,10 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     await tab.signedOutElsewhere();
     await tab.page.reload();
     await tab.page.getByRole('dialog', { name: 'Sign in' }).waitFor();
-    equal(await tab.$('.composer textarea').inputValue(), 'half a thought', 'the draft');
+    equal(await tab.$('.composer textarea').inputValue(), '', 'not for whoever comes next');
     await tab.signIn('open sesame');
     await tab.$('.tool[data-status="done"]').waitFor();
+    equal(await tab.$('.composer textarea').inputValue(), 'half a thought', 'the draft');
     if (mode === 'bidi') {
       await tab.signedOutElsewhere();
       await server.restart(); // the socket ends with the process; the sign-in would not
@@ -96,7 +98,7 @@ for (const mode of ['direct', 'sse', 'bidi']) {
       await tab.send('What is the weather in Paris?'); // meets the refusal, and waits
       await tab.signIn('open sesame');
     }
-    await tab.page.waitForFunction(() => document.querySelectorAll('.tool[data-status="done"]').length === 2);
+    await tab.until(() => document.querySelectorAll('.tool[data-status="done"]').length === 2);
     await tab.idle();
     equal(await tab.$('.bubble').allInnerTexts(), ['What is the weather in Tokyo?', 'What is the weather in Paris?']);
   });
@@ -145,12 +147,12 @@ test('drafts are kept per conversation, over reload and switch', async (t) => {
   const box = tab.$('.composer textarea');
   await box.fill('half a thou');
   await tab.page.getByRole('button', { name: 'New conversation', exact: true }).click();
-  await tab.page.waitForFunction(() => document.querySelector('.composer textarea').value === '');
+  await tab.until(() => document.querySelector('.composer textarea').value === '');
   await box.fill('another');
   await tab.$('.row').first().locator('a').click();
-  await tab.page.waitForFunction(() => document.querySelector('.composer textarea').value === 'half a thou');
+  await tab.until(() => document.querySelector('.composer textarea').value === 'half a thou');
   await tab.page.reload();
-  await tab.page.waitForFunction(() => document.querySelector('.composer textarea')?.value === 'half a thou');
+  await tab.until(() => document.querySelector('.composer textarea')?.value === 'half a thou');
 });
 
 test('what is written while the first message makes its conversation stays, and so does the focus', async (t) => {
@@ -169,7 +171,7 @@ test('what is written while the first message makes its conversation stays, and 
   equal(await tab.$('.composer textarea').inputValue(), 'And after that?');
   await tab.idle();
   await tab.page.reload();
-  await tab.page.waitForFunction(() => document.querySelector('.composer textarea')?.value === 'And after that?');
+  await tab.until(() => document.querySelector('.composer textarea')?.value === 'And after that?');
 });
 
 for (const mode of ['direct', 'sse', 'bidi']) {
@@ -190,7 +192,7 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     make();
     await tab.idle();
     const thread = await tab.thread();
-    while ((await server.json(`/v1/threads/${thread}`)).state !== 'idle');
+    await until(async () => (await server.json(`/v1/threads/${thread}`)).state === 'idle', 'the stop');
     equal(await tab.$('.bubble').allInnerTexts(), ['first']);
     model.release();
     await tab.ask('second'); // the next one is answered whole
@@ -209,7 +211,7 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     equal(await tab.$('.composer textarea').inputValue(), 'What is the weather in Tokyo?', 'what was written');
     await tab.deny();
     await tab.$('.tool[data-status="denied"]').waitFor();
-    await tab.page.waitForFunction(() => !document.querySelector('.round.stop'));
+    await tab.until(() => !document.querySelector('.round.stop'));
     await tab.$('.composer textarea').press('Enter');
     await tab.$('.tool[data-tool="get_weather"][data-status="done"]').waitFor();
     await tab.idle();
@@ -260,8 +262,8 @@ test('a message written during an answer waits behind it and can be taken back',
   equal(await tab.$('.composer textarea').inputValue(), 'second\n\nthird', 'before what is being written');
   await tab.send('second');
   model.release();
-  await tab.page.waitForFunction(() => document.querySelectorAll('.bubble').length === 2);
-  await tab.page.waitForFunction(() => document.body.innerText.includes('Second answer.'));
+  await tab.until(() => document.querySelectorAll('.bubble').length === 2);
+  await tab.until(() => document.body.innerText.includes('Second answer.'));
   await tab.idle();
   equal(await tab.$('.bubble').allInnerTexts(), ['first', 'second']);
 });
@@ -296,7 +298,7 @@ for (const mode of ['sse', 'bidi']) {
     await tab.page.getByRole('button', { name: 'New conversation', exact: true }).click();
     await tab.$('.starter').first().waitFor();
     model.release();
-    while ((await server.json(`/v1/threads/${thread}`)).messages.length < 4);
+    await until(async () => (await server.json(`/v1/threads/${thread}`)).messages.length === 4, 'the second answer');
     equal(await tab.$('.bubble').count(), 0, 'the other conversation');
     await tab.$('.row').first().locator('a').click();
     await tab.page.getByText('Second answer.', { exact: true }).waitFor();
@@ -314,7 +316,7 @@ for (const mode of ['sse', 'bidi']) {
     await tab.send('What is the weather in Paris?');
     await tab.page.getByText('This conversation is not here').waitFor();
     await tab.$('.welcome').getByRole('button', { name: 'New conversation' }).click();
-    await tab.page.waitForFunction(() => document.querySelector('.composer textarea')?.value === 'What is the weather in Paris?');
+    await tab.until(() => document.querySelector('.composer textarea')?.value === 'What is the weather in Paris?');
     await tab.page.getByRole('button', { name: 'Send', exact: true }).click();
     await tab.$('.tool[data-status="done"]').waitFor();
     await tab.idle();
@@ -329,7 +331,7 @@ test('edit an earlier question and ask again', async (t) => {
   await tab.ask('What is the weather in Tokyo?');
   await tab.ask('What is the weather in Paris?');
   await tab.edit('What is the weather in Lima?');
-  await tab.page.waitForFunction(
+  await tab.until(
     () => document.querySelectorAll('.bubble').length === 1 && document.querySelector('.tool[data-status="done"]'),
   );
   await tab.idle();
@@ -346,7 +348,7 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     await tab.ask('What is the weather in Tokyo?');
     for (const city of ['Paris', 'Lima']) {
       await tab.edit(`What is the weather in ${city}?`);
-      await tab.page.waitForFunction((c) => document.querySelector('.said')?.innerText.includes(c), city);
+      await tab.until((c) => document.querySelector('.said')?.innerText.includes(c), city);
       await tab.idle();
     }
     await tab.page.reload();
@@ -370,7 +372,7 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     const tab = await t.tab(await t.server({ model: model.config }), { mode });
     await tab.ask('Say something');
     await tab.page.getByRole('button', { name: 'Answer again' }).click();
-    await tab.page.waitForFunction(() => document.querySelector('.said')?.innerText.includes('second'));
+    await tab.until(() => document.querySelector('.said')?.innerText.includes('second'));
     await tab.idle();
     await tab.page.reload();
     await tab.$('.versions').waitFor();
@@ -380,7 +382,7 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     equal(await tab.$('.bubble').allInnerTexts(), ['Say something'], 'one question');
     await tab.page.getByRole('button', { name: 'Go to the newest' }).click();
     await tab.edit('Say something else');
-    await tab.page.waitForFunction(() => document.querySelector('.said')?.innerText.includes('third'));
+    await tab.until(() => document.querySelector('.said')?.innerText.includes('third'));
     await tab.idle();
     await tab.page.reload();
     await tab.$('.versions').waitFor();
@@ -440,7 +442,7 @@ test('what a model writes is text: no HTML, no script links, no foreign pictures
   const model = await t.model([evil]);
   const tab = await t.tab(await t.server({ model: model.config }));
   await tab.ask('attack');
-  await tab.page.waitForFunction(() => document.body.innerText.includes('end'));
+  await tab.until(() => document.body.innerText.includes('end'));
   equal(await tab.page.evaluate(() => window.hacked), undefined, 'nothing ran');
   equal(await tab.$('.md img, .md script').count(), 0, 'elements made from text');
   equal(await tab.$('.md a[href^="javascript"]').count(), 0, 'script links');

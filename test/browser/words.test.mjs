@@ -39,7 +39,7 @@ test('a message that could not be sent is not said to be sent', async (t) => {
     'what was said',
   );
   proxy.plug();
-  await tab.page.waitForFunction(() => document.querySelectorAll('article.assistant').length === 2);
+  await tab.until(() => document.querySelectorAll('article.assistant').length === 2);
 });
 
 test('no address of the server’s neighbours is shown to people', async (t) => {

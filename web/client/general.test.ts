@@ -115,6 +115,95 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
+/* A conversation with a payment that waits, and what is asked of the server besides. */
+function paying(answer: (q: Asked) => Response | undefined = () => undefined) {
+  const call = { type: 'tool-pay', toolCallId: 'c1', state: 'approval-requested', input: { amount: 50 }, approval: { id: 'confirmation-c1' } };
+  const record = { id: 'confirmation-c1', tool: 'pay', tool_use_id: 'c1', input: { amount: 50 }, ask: 'Send 50?', risk: 'high', edit: ['/amount'] };
+  return server((q) => {
+    const given = answer(q);
+    if (given) return given;
+    if (q.path.startsWith('/v1/threads/t_1?')) return thread([text('u1', 'user', 'Pay'), { id: 'm1', role: 'assistant', parts: [call] }], { state: 'waiting', pending: [record] });
+    return undefined;
+  });
+}
+
+async function opened(fetch: typeof globalThis.fetch, more: object = {}): Promise<GeneralChat> {
+  const it = (chat = new GeneralChat({ fetch, threadId: 't_1', ...more }));
+  it.open();
+  await vi.waitFor(() => expect(it.get().loaded).toBe(true));
+  return it;
+}
+
+test('a no goes with its reason, a yes with other arguments where they may be changed', async () => {
+  const no = paying();
+  const first = await opened(no.fetch);
+  void first.decide('confirmation-c1', false, 'too much');
+  await vi.waitFor(() => expect(JSON.stringify(no.asked.filter((q) => q.method === 'POST'))).toContain('too much'));
+  first.close();
+  const yes = paying((q) => (q.method === 'POST' ? Response.json({ id: 'confirmation-c1', status: 'approved' }) : undefined));
+  const second = await opened(yes.fetch);
+  expect(second.get().pending[0]).toMatchObject({ edit: ['/amount'] });
+  void second.decide('confirmation-c1', true, undefined, { amount: 45 });
+  await vi.waitFor(() => expect(yes.asked.find((q) => q.method === 'POST')).toMatchObject({ path: '/v1/approvals/confirmation-c1', body: { confirmed: true, input: { amount: 45 } } }));
+});
+
+test('an answer that did not arrive is said beside its question, which still waits', async () => {
+  let back = false;
+  let looked = 0;
+  const { fetch } = paying((q) => {
+    if (q.path === '/v1/approvals/confirmation-c1' && q.method === 'GET') looked++;
+    if (q.method === 'POST' || (q.path === '/v1/approvals/confirmation-c1' && !back)) throw new TypeError('Failed to fetch');
+    return q.path === '/v1/approvals/confirmation-c1' ? Response.json({ id: 'confirmation-c1', status: 'pending', tool: 'pay', tool_use_id: 'c1' }) : undefined;
+  });
+  const it = await opened(fetch);
+  void it.decide('confirmation-c1', true);
+  await vi.waitFor(() => expect(looked).toBeGreaterThan(1), { timeout: 5000 });
+  expect(it.get().pending).toEqual([]); // it may have been taken: nothing to decide until that is known
+  back = true;
+  await vi.waitFor(() => expect(it.get().pending).toMatchObject([{ error: expect.stringContaining('did not arrive') }]), { timeout: 5000 });
+});
+
+test('earlier messages are there when they are asked for', async () => {
+  const { fetch } = server((q) => {
+    if (q.path.includes('before=u2')) return thread([text('u1', 'user', 'First'), text('m1', 'assistant', 'One.')]);
+    return q.path.startsWith('/v1/threads/t_1?') ? thread([text('u2', 'user', 'Second'), text('m2', 'assistant', 'Two.')], { earlier: 'u2' }) : undefined;
+  });
+  const it = await opened(fetch);
+  expect(it.get().hasEarlier).toBe(true);
+  await it.loadEarlier();
+  expect(it.get().messages.map((m) => m.content)).toEqual(['First', 'One.', 'Second', 'Two.']);
+  expect(it.get().hasEarlier).toBe(false);
+});
+
+test('what waits can be taken back, what is answered can be stopped, at the server', async () => {
+  let begun = false;
+  const { fetch, asked } = server((q) => {
+    if (q.path === '/stream') begun = true;
+    if (q.path === '/stream') return new Response(new ReadableStream({ start: (c) => c.enqueue(new TextEncoder().encode('data: {"type":"start","messageId":"m1"}\n\n')) }), { headers: { 'content-type': 'text/event-stream' } });
+    if (q.path.endsWith('/stop')) return Response.json({ stopped: true });
+    return q.path.includes('limit') ? thread([]) : undefined;
+  });
+  const it = await opened(fetch);
+  void it.sendMessage('one');
+  void it.sendMessage('two');
+  await vi.waitFor(() => expect([begun, it.get().queue]).toEqual([true, ['two']]));
+  expect(it.unqueue(0)).toBe('two');
+  expect(it.get().queue).toEqual([]);
+  await vi.waitFor(() => expect(it.get().streaming).not.toBeNull());
+  await it.cancel();
+  expect(asked.filter((q) => q.path.endsWith('/stop')).map((q) => q.path)).toEqual(['/v1/threads/t_1/stop']);
+});
+
+test('an action of the page goes to the page, any other to the server', async () => {
+  const { fetch, asked } = server((q) => (q.path.endsWith('/actions') ? Response.json({ run_id: 'r' }) : q.path.includes('limit') ? thread([]) : undefined));
+  const heard: string[] = [];
+  const it = await opened(fetch, { onClientAction: (a: { action: string }) => heard.push(a.action) });
+  await it.runAction({ action: 'close_chat', label: 'Close', handler: 'client' });
+  await it.runAction({ action: 'apply', label: 'Apply', handler: 'server', data: { id: 7 } });
+  expect(heard).toEqual(['close_chat']);
+  expect(asked.filter((q) => q.path.endsWith('/actions')).map((q) => q.body)).toMatchObject([{ action: 'apply', data: { id: 7 } }]);
+});
+
 test('a conversation that exists comes with its history and its open question', async () => {
   const call = { type: 'tool-pay', toolCallId: 'c1', state: 'approval-requested', input: { amount: 50 }, approval: { id: 'confirmation-c1' } };
   const pending = [{ id: 'confirmation-c1', tool: 'pay', tool_use_id: 'c1', input: { amount: 50 }, ask: 'Send 50?', risk: 'high' }];

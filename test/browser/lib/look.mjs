@@ -1,14 +1,11 @@
 // What a page looks like: axe's findings, things that stick out, and the pictures for the documentation.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { same } from '../../lib/check.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-// SCREENS=1 renews the pictures of the documentation; otherwise a test run leaves the tree as it was.
-const screens = process.env.SCREENS ? join(import.meta.dirname, '../../../docs/screens') : mkdtempSync(join(tmpdir(), 'parley-screens-'));
-if (!process.env.SCREENS) process.on('exit', () => rmSync(screens, { recursive: true, force: true }));
-mkdirSync(screens, { recursive: true });
+const screens = join(import.meta.dirname, '../../../docs/screens');
 
 /** What axe finds, as lines. */
 export async function violations(tab, ...impacts) {
@@ -22,7 +19,7 @@ export async function violations(tab, ...impacts) {
     ),
   );
   // Through the driver, not as a script of the page: its policy forbids that, as it should.
-  await tab.page.evaluate(axe);
+  if (!(await tab.page.evaluate(() => 'axe' in window))) await tab.page.evaluate(axe);
   const { violations } = await tab.page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
   return violations
     .filter((v) => impacts.length === 0 || impacts.includes(v.impact))
@@ -35,9 +32,35 @@ export async function violations(tab, ...impacts) {
     );
 }
 
+/** With SCREENS=1 the pictures of the documentation are renewed; otherwise nobody would look at them. */
 export async function shot(tab, name) {
+  if (!process.env.SCREENS) return;
+  mkdirSync(screens, { recursive: true });
   await tab.page.evaluate(() => document.fonts.ready);
   await tab.page.screenshot({ path: join(screens, `${name}.png`), animations: 'disabled' });
+}
+
+/** As wide as this, in the light or the dark that the system wishes. */
+export async function dress(tab, [width, theme, height = 800]) {
+  await tab.page.setViewportSize({ width, height });
+  await tab.page.emulateMedia({ colorScheme: theme });
+}
+
+export const everyLook = [
+  [375, 'light'],
+  [375, 'dark'],
+  [1440, 'light'],
+  [1440, 'dark'],
+];
+
+/** The page as it stands, in each look: axe finds nothing and nothing sticks out. `more(width, theme)` is looked at there as well. */
+export async function fitsIn(tab, looks, what, more) {
+  for (const look of looks) {
+    await dress(tab, look);
+    same(await violations(tab), [], `axe, ${what}, ${look.join(', ')}`);
+    same(await sticksOut(tab), 0, `the width, ${what}, ${look.join(', ')}`);
+    await more?.(...look);
+  }
 }
 
 /** Whether the page is wider than the screen. */

@@ -1,5 +1,8 @@
 // A browser tab as a person uses it. Waits for what is to be seen, never for time.
+import { existsSync } from 'node:fs';
 import { chromium } from 'playwright-core';
+import { Room, home } from './room.mjs';
+import { holds } from './wait.mjs';
 
 // Of two such switches the last one counts: these are Playwright's own, and what costs as much as the page itself in every
 // window that is opened: two pages of the address bar's suggestions, which nobody sees, and a process kept in reserve.
@@ -11,41 +14,53 @@ const withoutFeatures = [
 ];
 
 const args = [
-  ...'--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking'.split(' '),
+  // Without a zygote the pages' processes are the browser's children, and their work is counted in that of the suite.
+  ...'--headless --no-sandbox --no-zygote --disable-gpu --disable-quic --no-first-run --disable-background-networking'.split(' '),
   ...'--disable-component-update --disable-sync --autoplay-policy=no-user-gesture-required'.split(' '),
+  // All pages of a room share a process, and the browser's own is enough for the network. Drawing has its own: where that
+  // falls over it is begun anew, and in the browser's process everything would fall with it.
+  ...'--renderer-process-limit=1 --disable-site-isolation-trials --enable-features=NetworkServiceInProcess2'.split(' '),
   `--disable-features=${withoutFeatures}`,
 ];
+
+// The browser without its windows takes two thirds of the work that the whole one takes.
+const executablePath = process.env.CHROMIUM ?? ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find(existsSync);
 
 const lists = /\/v1\/(threads\?|approvals\?|tools$)/;
 
 let browser;
+let traced = Promise.resolve();
 
 export async function launch() {
-  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args });
+  browser = await chromium.launch({ executablePath, args });
+  await home.open();
 }
 
 export async function quit() {
   await browser?.close();
+  home.close();
 }
 
 export class Tab {
-  /** `context` shares cookies and storage with another tab; `ready` is what is there when the page is. */
+  /**
+   * `context` shares cookies and storage with another tab; `ready` is what is there when the page is; `alone` is for what
+   * changes more than its page. Nothing moves by itself: a test that is about movement has `reducedMotion: 'no-preference'`.
+   */
   static async open(url, { mode = 'bidi', path = '/', context, theme, ready = '.composer', ...options } = {}) {
     const tab = new Tab();
     tab.url = url;
     tab.errors = [];
-    tab.context = context ?? (await browser.newContext({ viewport: { width: 1200, height: 800 }, locale: 'en-GB', serviceWorkers: 'block', ...options }));
-    if (!context) {
-      await tab.context.addInitScript(
-        ([m, t]) => {
-          if (window !== top || origin === 'null') return; // artifacts have no storage
-          localStorage.setItem('parley.mode', localStorage.getItem('parley.mode') ?? m);
-          if (t) localStorage.setItem('parley.theme', t);
-        },
-        [mode, theme],
-      );
-    }
-    tab.page = await tab.context.newPage();
+    tab.requests = [];
+    tab.room = context ? Room.of(context) : await Room.take(browser, options);
+    tab.shares = !!context;
+    tab.context = tab.room.context;
+    tab.page = await tab.room.page(options);
+    if (!context) tab.room.setting = [mode, theme];
+    await tab.page.addInitScript(([m, t]) => {
+      if (window !== top || origin === 'null') return; // artifacts have no storage
+      localStorage.setItem('parley.mode', localStorage.getItem('parley.mode') ?? m);
+      if (t) localStorage.setItem('parley.theme', t);
+    }, tab.room.setting);
     tab.page.setDefaultTimeout(60_000); // a shared machine may be slow; a hang is longer
     tab.page.on('pageerror', (e) => tab.errors.push(e.message));
     tab.page.on(
@@ -55,7 +70,6 @@ export class Tab {
         !/Failed to load resource|WebSocket connection|net::ERR|Blocked autofocusing/.test(m.text()) &&
         tab.errors.push(m.text()),
     );
-    tab.requests = [];
     tab.page.on('request', (r) => tab.requests.push(r.url()));
     await tab.page.goto(url + path);
     await tab.page.waitForSelector(ready);
@@ -63,7 +77,12 @@ export class Tab {
   }
 
   async close() {
-    await this.context.close();
+    if (!this.shares) await this.room.leave();
+  }
+
+  /** Until the function is true in the page. Looks when something changes there, not with every frame: frames are dear. */
+  until(condition, arg, { timeout = 60_000 } = {}) {
+    return holds(this.page, condition, arg, timeout);
   }
 
   $(selector, options) {
@@ -77,13 +96,13 @@ export class Tab {
 
   /** Until the turn is over: nothing streams, nothing is being sent. */
   async idle() {
-    await this.page.waitForFunction(() => !document.querySelector('.round.stop, .thinking, [aria-busy="true"]'));
+    await this.until(() => !document.querySelector('.round.stop, .thinking, [aria-busy="true"]'));
   }
 
   async ask(text) {
     await this.send(text);
-    await this.page.waitForFunction((t) => [...document.querySelectorAll('article.user .bubble')].at(-1)?.textContent === t, text);
-    await this.page.waitForFunction(
+    await this.until((t) => [...document.querySelectorAll('article.user .bubble')].at(-1)?.textContent === t, text);
+    await this.until(
       () =>
         document.querySelector('.round.stop, .ask, .failure') ||
         document.querySelector('.turn:last-child article.assistant:not([aria-busy="true"])'),
@@ -156,12 +175,21 @@ export class Tab {
   }
 
   async thread() {
-    await this.page.waitForFunction(() => location.pathname.startsWith('/t/'));
+    await this.until(() => location.pathname.startsWith('/t/'));
     return new URL(this.page.url()).pathname.slice(3);
   }
 
-  /** How long the page's tasks took during `during`, in ms of its own processor time: a busy machine must not count. */
-  async tasks(during) {
+  /**
+   * How long the page's tasks took during `during`, in ms of its own processor time: a busy machine must not count. The browser
+   * keeps one such record at a time: whoever wants another waits.
+   */
+  tasks(during) {
+    const mine = traced.then(() => this.trace(during));
+    traced = mine.catch(() => {});
+    return mine;
+  }
+
+  async trace(during) {
     const cdp = await this.context.newCDPSession(this.page);
     const events = [];
     cdp.on('Tracing.dataCollected', (d) => events.push(...d.value));

@@ -34,8 +34,9 @@ export class Test extends Context {
   tabs = [];
   closing = [];
 
+  /** Answers come at once: a test that is about their growing says how fast (`demo.token_ms`). */
   async server(config = {}) {
-    const server = new PageServer({ config: { listen: '127.0.0.1:0', demo: { token_ms: 5 }, ...config }, dir: this.folder() });
+    const server = new PageServer({ config: { listen: '127.0.0.1:0', demo: { token_ms: 0 }, ...config }, dir: this.folder() });
     this.servers.push(server);
     return server.start();
   }

@@ -7,7 +7,7 @@ import { Revealed, Sentence } from '../chat/Arguments';
 import { alone, ChatContext, type ChatActions } from '../chat/context';
 import { Icon } from '../chat/icons';
 import { nameFor } from '../chat/people';
-import { fullTime, humanName, wayOf } from '../chat/words';
+import { dayOf, fullTime, humanName, wayOf } from '../chat/words';
 import type { ApprovalRecord } from '../protocol';
 import type { Usage } from '../transport/api';
 import { number, t } from '../words';
@@ -106,11 +106,11 @@ function Approvals() {
           <input type="search" placeholder={t.adminSearch} aria-label={t.adminSearch} value={query} onChange={(e) => setQuery(e.target.value)} />
         </label>
         <button type="button" className="button outline" onClick={() => void save('csv')}>
-          <Icon name="export" size={16} />
+          <Icon name="download" size={16} />
           {t.saveCsv}
         </button>
         <button type="button" className="button outline" onClick={() => void save('json')}>
-          <Icon name="export" size={16} />
+          <Icon name="download" size={16} />
           {t.saveJson}
         </button>
       </div>
@@ -230,7 +230,7 @@ function Used() {
       </section>
       <section aria-label={t.usedDays}>
         <h2>{t.usedDays}</h2>
-        <Figures rows={days.map((d) => figure(d, usage.filter((u) => u.day === d)))} />
+        <Figures rows={days.map((d) => figure(dayOf(d), usage.filter((u) => u.day === d)))} />
       </section>
       {tools.length > 0 && (
         <section aria-label={t.tools}>
@@ -256,7 +256,7 @@ function Figures({ rows }: { rows: Figure[] }) {
               <Revealed text={name} />
             </th>
             <td>
-              <span className="used" style={{ inlineSize: `${(100 * n) / most}%` }} />
+              {n > 0 && <span className="used" style={{ inlineSize: `${(100 * n) / most}%` }} />}
             </td>
             <td>{number(n)}</td>
             {money !== undefined && <td>{money}</td>}

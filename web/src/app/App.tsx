@@ -9,6 +9,7 @@ import { Dock } from '../chat/Dock';
 import { Gone } from '../chat/Gone';
 import { Icon } from '../chat/icons';
 import { said } from '../chat/product';
+import { visible } from '../chat/reveal';
 import { Transcript } from '../chat/Transcript';
 import { useConversation } from '../chat/useConversation';
 import { textOf, type SuggestedAction, type ThreadState } from '../protocol';
@@ -19,9 +20,8 @@ import { notice } from './notices';
 import { useNotify } from './notify';
 import type { PaletteAction } from './Palette';
 import { BgmIndicator, ModelChoice, Notices, Shortcuts, SignIn } from './Pieces';
-import { addDraft, getDraft, getFiles, markRead, setDraft, setFiles, setPrefs, usePrefs } from './prefs';
-import { chosenModel, cost, product } from './product';
-import { Question } from './Question';
+import { addDraft, getDraft, getFiles, keptEdit, markRead, setDraft, setFiles, setPrefs, usePrefs } from './prefs';
+import { chosenModel, cost, product, tabTitle } from './product';
 import { go, useQuestion, useRoute, visit } from './router';
 import { Settings } from './Settings';
 import { useShortcuts } from './shortcuts';
@@ -33,6 +33,7 @@ import { t } from '../words';
 const DevPanel = lazy(() => import('./DevPanel'));
 const Palette = lazy(() => import('./Palette'));
 const InboxPage = lazy(() => import('./InboxPage'));
+const Question = lazy(() => import('./Question'));
 
 /** What lies over the page. */
 export type Over = 'inbox' | 'settings' | 'keys' | 'palette' | null;
@@ -96,7 +97,7 @@ export function App({ over, setOver }: { over: Over; setOver: (over: Over) => vo
 
   const before = useCallback((text: string) => addDraft(session.get().id, text), [session]);
   const onAction = useCallback((action: SuggestedAction) => act(action, () => open(null)), [open]);
-  const talk = useConversation({ session, snap, me: lists.me, tools: lists.tools, composer, before, onAction, cost });
+  const talk = useConversation({ session, snap, me: lists.me, tools: lists.tools, composer, before, onAction, cost, keptEdit });
   const { actions, artifacts, beside: shown, setBeside, empty, streaming, unsend } = talk;
   useEffect(() => setBeside(null), [session, setBeside]);
   useEffect(unsend, [route === snap.id ? null : route]);
@@ -114,7 +115,7 @@ export function App({ over, setOver }: { over: Over; setOver: (over: Over) => vo
 
   // Until the server has named it, a conversation is called by its first question.
   const listed = lists.threads.find((x) => x.id === snap.id);
-  const title = listed?.title || snap.title || (state.messages[0] ? textOf(state.messages[0]).slice(0, 80) : null);
+  const title = visible(listed?.title || snap.title || (state.messages[0] ? textOf(state.messages[0]).slice(0, 80) : '')) || null;
   useTitle(lists.inbox.length, title);
   useNotify({ state, inbox: lists.inbox, thread: snap.id, open });
   useReadMarks(snap.id, listed?.updated_at);
@@ -138,8 +139,8 @@ export function App({ over, setOver }: { over: Over; setOver: (over: Over) => vo
       ? []
       : [
           ...(product.share ? [{ name: t.share, icon: 'link' as const, run: () => later(() => setOver('settings')) }] : []),
-          { name: t.saveMarkdown, icon: 'export' as const, run: () => save('markdown') },
-          { name: t.saveJson, icon: 'export' as const, run: () => save('json') },
+          { name: t.saveMarkdown, icon: 'download' as const, run: () => save('markdown') },
+          { name: t.saveJson, icon: 'download' as const, run: () => save('json') },
         ]),
     ...(['system', 'light', 'dark'] as const)
       .filter((theme) => theme !== prefs.theme)
@@ -152,7 +153,11 @@ export function App({ over, setOver }: { over: Over; setOver: (over: Over) => vo
         <Suspense fallback={null}>
           <InboxPage over={over} setOver={setOver} />
         </Suspense>
-        {question && <Question key={question} id={question} />}
+        {question && !lists.signIn && (
+          <Suspense fallback={null}>
+            <Question key={question} id={question} />
+          </Suspense>
+        )}
       </ChatContext>
     );
   return (
@@ -239,7 +244,11 @@ export function App({ over, setOver }: { over: Over; setOver: (over: Over) => vo
             <DevPanel onClose={() => setPrefs({ developer: false })} />
           </Suspense>
         )}
-        {question && <Question key={question} id={question} />}
+        {question && !lists.signIn && (
+          <Suspense fallback={null}>
+            <Question key={question} id={question} />
+          </Suspense>
+        )}
         {over === 'inbox' && <Inbox onClose={() => setOver(null)} onOpen={open} />}
         {over === 'settings' && <Settings onClose={() => setOver(null)} onSave={empty ? null : save} thread={snap.id} />}
         {over === 'keys' && <Shortcuts onClose={() => setOver(null)} />}
@@ -297,7 +306,7 @@ function useDrawer(search: RefObject<HTMLInputElement | null>) {
 
 function useTitle(waiting: number, title: string | null): void {
   useEffect(() => {
-    document.title = `${waiting ? `(${waiting}) ` : ''}${title ? `${title} · ` : ''}${product.name}`;
+    document.title = tabTitle(title, waiting);
   }, [waiting, title]);
 }
 

@@ -1,9 +1,10 @@
 /* Decided.tsx -- what became of requests: decided by whom, when, by which way, and what came of it. Newest first. */
 import { useCallback, useEffect, useState } from 'react';
 import { Arguments, Revealed, Sentence } from '../chat/Arguments';
-import { useChat } from '../chat/context';
+import { called, useChat } from '../chat/context';
 import { ChangedArguments } from '../chat/EditFields';
 import { Icon, type IconName } from '../chat/icons';
+import { seen } from '../chat/reveal';
 import { fullTime, humanName, wayOf } from '../chat/words';
 import type { ApprovalRecord } from '../protocol';
 import { t } from '../words';
@@ -88,17 +89,21 @@ export const outcomeSign: Record<string, IconName> = {
 export function verdictOf(record: ApprovalRecord, name: (who: string) => string | null): string {
   const verdict = t.verdict[verdictWord(record.status)];
   const who = record.decided_by ? name(record.decided_by) : null;
-  return [who ? t.by(verdict, who === 'you' ? t.you : who) : verdict, ...(record.decided_via ? [wayOf(record.decided_via)] : [])].reduce(t.joined);
+  return [who ? t.by(verdict, called({ name }, record.decided_by!)) : verdict, ...(record.decided_via ? [wayOf(record.decided_via)] : [])].reduce(t.joined);
 }
 
 function verdictWord(status: string): 'approved' | 'denied' | 'expired' | 'cancelled' | 'replaced' {
   return status === 'denied' || status === 'expired' || status === 'cancelled' || status === 'replaced' ? status : 'approved';
 }
 
+/** What came of it, in a word. */
+export function outcomeOf(record: ApprovalRecord): string {
+  return record.status === 'duplicate' ? t.doneBefore : (t.state[record.status as keyof typeof t.state] ?? t.verdict.approved);
+}
+
 function DecidedLine({ record }: { record: ApprovalRecord }) {
   const chat = useChat();
   const [open, setOpen] = useState(false);
-  const outcome = record.status === 'duplicate' ? t.doneBefore : (t.state[record.status as keyof typeof t.state] ?? t.verdict.approved);
   const first = record.duplicate_of;
   const settled = !!record.settled_by;
   return (
@@ -117,24 +122,26 @@ function DecidedLine({ record }: { record: ApprovalRecord }) {
           {record.decided_at && <span>{verdictOf(record, chat.name)}</span>}
           {record.decided_at && <time dateTime={record.decided_at}>{fullTime(record.decided_at)}</time>}
           <span className="outcome" data-status={record.status}>
-            {outcome}
+            {outcomeOf(record)}
           </span>
         </span>
         <Icon name="chevron" size={16} />
       </button>
       {open && (
         <div className="inbox-open">
-          {record.reason && <p className="meta">{t.reasonWas(record.reason)}</p>}
-          {settled && <p className="meta">{t.settledBy(chat.name(record.settled_by!) === 'you' ? t.you : record.settled_by!)}</p>}
+          {record.reason && <p className="meta">{t.reasonWas(seen(record.reason))}</p>}
+          {settled && <p className="meta">{t.settledBy(called(chat, record.settled_by!))}</p>}
           {first && (
             <p className="meta">
-              <Revealed text={t.doneFirst(chat.name(first.by) === 'you' ? t.you : first.by, fullTime(first.at))} part />
+              <Revealed text={t.doneFirst(called(chat, first.by), fullTime(first.at))} part />
             </p>
           )}
-          {record.replaces && <p className="meta">{t.changedFirst(chat.name(record.replaces.by) === 'you' ? t.you : record.replaces.by)}</p>}
+          {record.replaces && <p className="meta">{t.changedFirst(called(chat, record.replaces.by))}</p>}
           {record.replaces ? <ChangedArguments input={record.input} was={record.replaces.input} /> : <Arguments input={record.input} />}
           <p className="meta">
-            <code>{record.tool}</code>
+            <code>
+              <Revealed text={record.tool} />
+            </code>
           </p>
         </div>
       )}

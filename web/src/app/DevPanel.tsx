@@ -7,6 +7,7 @@ import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'reac
 import { CopyButton } from '../chat/CopyButton';
 import { Icon } from '../chat/icons';
 import type { Mode, WireEntry } from '../transport/types';
+import { saveText } from './export';
 import { setPrefs, usePrefs } from './prefs';
 import { useRoute } from './router';
 import { Steps } from './Steps';
@@ -48,10 +49,11 @@ export default function DevPanel({ onClose }: { onClose: () => void }) {
         <button type="button" className="quiet" aria-pressed={steps} onClick={() => setSteps(!steps)}>
           {t.steps}
         </button>
-        <input type="search" placeholder={t.filter} aria-label={t.filterEvents} value={filter} onChange={(e) => setFilter(e.target.value)} />
+        {!steps && <input type="search" placeholder={t.filter} aria-label={t.filterEvents} value={filter} onChange={(e) => setFilter(e.target.value)} />}
+        <span className="dev-rest" />
         <CopyButton text={exported} label={t.copyEvents} />
         <button type="button" className="quiet" aria-label={t.saveEvents} title={t.saveEvents} onClick={save}>
-          <Icon name="export" size={16} />
+          <Icon name="download" size={16} />
         </button>
         <button type="button" className="quiet" aria-label={t.clearEvents} title={t.clear} onClick={() => log.clear()}>
           <Icon name="trash" size={16} />
@@ -108,10 +110,5 @@ function exported(): string {
 }
 
 function save(): void {
-  const url = URL.createObjectURL(new Blob([exported()], { type: 'application/jsonl' }));
-  const a = document.createElement('a');
-  a.href = url;
-  a.download = 'parley-events.jsonl';
-  a.click();
-  setTimeout(() => URL.revokeObjectURL(url), 1000);
+  saveText('parley-events.jsonl', 'application/jsonl', exported());
 }

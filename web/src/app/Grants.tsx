@@ -1,7 +1,7 @@
 /* Grants.tsx -- every yes that is worth more than one call: what it allows, what is left of it, and its end. */
 import { useCallback, useEffect, useState } from 'react';
 import { Revealed } from '../chat/Arguments';
-import { useChat } from '../chat/context';
+import { called, useChat } from '../chat/context';
 import { sameWords } from '../chat/GrantOffer';
 import { clock, fullTime } from '../chat/words';
 import type { Grant } from '../transport/api';
@@ -46,7 +46,7 @@ export function Grants() {
 
 function GrantRow({ grant: g, onRevoke }: { grant: Grant; onRevoke: (id: string) => void }) {
   const chat = useChat();
-  const by = chat.name(g.by) === 'you' ? t.you : g.by;
+  const by = called(chat, g.by);
   const says = [
     ...(g.count !== null ? [t.grantUses(number(g.uses), number(g.count))] : []),
     ...(g.max !== null ? [t.grantUses(g.amount ?? '0', g.max)] : []),

@@ -56,7 +56,7 @@ export default function InboxPage({ over, setOver }: { over: Over; setOver: (ove
           <div className="scroller">
             <div className="column">
               <p className="meta">
-                {t.signedInAs(me?.principal ?? '')} {mayDecide(me) ? t.othersAppear : t.onlyLook}
+                {me && `${t.signedInAs(me.principal)} ${t.othersAppear}`}
               </p>
               <div className="tabs" role="group" aria-label={t.inboxShows}>
                 {(['waiting', 'decided', 'grants'] as const).map((x) => (

@@ -1,15 +1,19 @@
 /* Question.tsx -- one question, under the address that was told with it: `/a/<confirmation>`. Looking
  * changes nothing; the buttons of its card decide, as in the inbox. */
 import { useCallback, useEffect, useState } from 'react';
+import { Sentence } from '../chat/Arguments';
+import { useChat } from '../chat/context';
 import { Waiting } from '../chat/Waiting';
+import { humanName } from '../chat/words';
 import type { ApprovalRecord } from '../protocol';
 import { t } from '../words';
+import { outcomeOf, verdictOf } from './Decided';
 import { Dialog } from './Dialog';
 import { notice } from './notices';
 import { leaveQuestion } from './router';
 import { api, refresh, useLists } from './store';
 
-export function Question({ id }: { id: string }) {
+export default function Question({ id }: { id: string }) {
   const { me } = useLists();
   const [record, setRecord] = useState<ApprovalRecord | null | undefined>();
   const look = useCallback(() => api.approval(id).then(setRecord, () => setRecord(null)), [id]);
@@ -20,15 +24,26 @@ export function Question({ id }: { id: string }) {
   };
   const waits = record?.status === 'pending' || record?.status === 'unknown';
   return (
-    <Dialog title={t.waitingForYou} onClose={() => leaveQuestion(null)}>
+    <Dialog title={record && !waits ? t.inboxTabs.decided : t.waitingForYou} onClose={() => leaveQuestion(null)}>
       {record === undefined && <p className="meta">{t.looking}</p>}
-      {(record === null || (record && !waits)) && <p className="meta">{outcome(record)}</p>}
+      {record === null && <p className="meta">{t.nothingWaits}</p>}
+      {record && !waits && <Answered record={record} />}
       {record && waits && <Waiting record={record} api={api} onDone={decided} onOpen={leaveQuestion} />}
     </Dialog>
   );
 }
 
-/** What became of it, or that there is nothing of this name for whoever looks. What runs, has run or failed was approved. */
-function outcome(record: ApprovalRecord | null): string {
-  return record ? t.decidedAlready(t.decision[record.status] ?? t.decision.approved!, record.decided_by ?? '') : t.nothingWaits;
+/* What was asked, and what became of it. */
+function Answered({ record }: { record: ApprovalRecord }) {
+  const chat = useChat();
+  return (
+    <div>
+      <p>
+        <b>
+          <Sentence text={record.ask ?? t.runWhat(humanName(record.tool))} input={record.input} />
+        </b>
+      </p>
+      <p className="meta">{record.decided_at ? verdictOf(record, chat.name) : outcomeOf(record)}</p>
+    </div>
+  );
 }

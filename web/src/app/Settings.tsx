@@ -78,11 +78,11 @@ export function Settings({ onClose, onSave, thread }: Props) {
           <h3>{t.thisConversation}</h3>
           <div className="save-buttons">
             <button type="button" className="button outline" onClick={() => onSave('markdown')}>
-              <Icon name="export" size={16} />
+              <Icon name="download" size={16} />
               {t.saveMarkdown}
             </button>
             <button type="button" className="button outline" onClick={() => onSave('json')}>
-              <Icon name="export" size={16} />
+              <Icon name="download" size={16} />
               {t.saveJson}
             </button>
           </div>

@@ -8,7 +8,7 @@ import { Refused } from '../transport/api';
 import { t } from '../words';
 import type { Over } from './App';
 import { SignIn } from './Pieces';
-import { product } from './product';
+import { product, tabTitle } from './product';
 import { useShared } from './router';
 import { Settings } from './Settings';
 import { api, lookAgain, useLists } from './store';
@@ -28,7 +28,7 @@ export default function SharedPage({ over, setOver }: { over: Over; setOver: (ov
   useEffect(load, [token]);
   const known = shown && typeof shown === 'object' ? shown : null;
   useEffect(() => {
-    document.title = `${known ? `${known.title} · ` : ''}${product.name}`;
+    document.title = tabTitle(known?.title ?? null);
   }, [known]);
   return (
     <ChatContext value={chat}>

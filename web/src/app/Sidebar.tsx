@@ -1,8 +1,9 @@
 /* Sidebar.tsx -- the list of conversations: new, search, rename, delete; what runs, what waits, what is unread. */
 import { useEffect, useRef, useState } from 'react';
-import { useChat, useNow } from '../chat/context';
+import { useNow } from '../chat/context';
 import { Found } from '../chat/Found';
 import { Icon } from '../chat/icons';
+import { visible } from '../chat/reveal';
 import { ago, fullTime } from '../chat/words';
 import type { FoundThread, ThreadInfo } from '../transport/api';
 import { lastRead } from './prefs';
@@ -124,10 +125,9 @@ function Row({
   waiting: boolean;
   onOpen: (id: string | null) => void;
 }) {
-  const chat = useChat();
   const [editing, setEditing] = useState(false);
   const link = useRef<HTMLAnchorElement>(null);
-  const title = thread.title || t.untitled;
+  const title = visible(thread.title ?? '') || t.untitled;
   const done = (byKey: boolean) => {
     setEditing(false);
     if (byKey) requestAnimationFrame(() => link.current?.focus());
@@ -148,7 +148,7 @@ function Row({
         <span className="row-title" dir="auto">
           {title}
         </span>
-        {markOf(thread, current, waiting || thread.state === 'waiting', chat.mayDecide) ?? (
+        {markOf(thread, current, waiting) ?? (
           <time className="meta" dateTime={thread.updated_at} title={fullTime(thread.updated_at)}>
             {ago(Date.parse(thread.updated_at), now)}
           </time>
@@ -176,8 +176,8 @@ function Row({
   );
 }
 
-function markOf(thread: ThreadInfo, current: boolean, waiting: boolean, mine: boolean): React.ReactNode {
-  if (waiting) return <span className="mark-wait">{mine ? t.markWaitsForYou : t.markWaits}</span>;
+function markOf(thread: ThreadInfo, current: boolean, mine: boolean): React.ReactNode {
+  if (mine || thread.state === 'waiting') return <span className="mark-wait">{mine ? t.markWaitsForYou : t.markWaits}</span>;
   if (thread.state === 'running') return <span className="mark-run">{t.markRunning}</span>;
   const read = lastRead(thread.id);
   if (!current && read && thread.updated_at > read) return <span className="mark-new">{t.markNew}</span>;

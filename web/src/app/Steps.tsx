@@ -3,6 +3,7 @@
  */
 import { useEffect, useState } from 'react';
 import { ValueBlock } from '../chat/Json';
+import { parseExact } from '../protocol/exact';
 import type { Trace, TraceStep } from '../transport/api';
 import { t } from '../words';
 import { api } from './store';
@@ -62,8 +63,15 @@ function Step({ thread, step }: { thread: string; step: TraceStep }) {
   );
 }
 
-function body(step: TraceStep | undefined): string {
-  return step?.request?.body ?? t.requestNotKept;
+/* As the model got it, laid out to be read where it is JSON. */
+function body(step: TraceStep | undefined): unknown {
+  const text = step?.request?.body;
+  if (text === undefined || text === null) return t.requestNotKept;
+  try {
+    return parseExact(text);
+  } catch {
+    return text;
+  }
 }
 
 function summary(s: TraceStep): string {

@@ -1,6 +1,7 @@
 /* export.ts -- a conversation as a file: Markdown to read, JSON for programs; who said what, with the tools in their places. */
+import { alone, called } from '../chat/context';
 import { wordOf } from '../chat/words';
-import type { Call, Message, Part } from '../protocol';
+import { self, type Call, type Message, type Part } from '../protocol';
 import { t } from '../words';
 
 export function toMarkdown(messages: Message[]): string {
@@ -27,7 +28,7 @@ function stateOf(call: Call): string {
   const a = call.approval;
   const decision = a && a.status !== 'pending' ? t.verdict[a.status] : null;
   if (!decision) return wordOf(call);
-  return t.joined(wordOf(call), a?.decidedBy ? t.saved.by(decision, a.decidedBy) : decision);
+  return t.joined(wordOf(call), a?.decidedBy ? t.saved.by(decision, called(alone, a.decidedBy)) : decision);
 }
 
 /* What is here, in the words of the protocol: roles, parts in their order, calls with their decision and outcome. */
@@ -45,7 +46,8 @@ export function toJson(messages: Message[], title: string | null): string {
 function callJson(call: Call | undefined): object {
   if (!call) return {};
   const { id, name, status, input, output, error, approval } = call;
-  return { id, name, status, input, output, error, ...(approval ? { approval } : {}) };
+  const by = approval?.decidedBy === self ? { decidedBy: 'you' } : {};
+  return { id, name, status, input, output, error, ...(approval ? { approval: { ...approval, ...by } } : {}) };
 }
 
 export type Kind = 'markdown' | 'json';

@@ -1,6 +1,7 @@
 // Starts the page. A start token in the address comes first: what the page opens afterwards carries its cookie.
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
+import { loadParser } from '../chat/markdown/Markdown';
 import { Api } from '../transport/api';
 import { speak, type Language } from '../words';
 import { App, type Over } from './App';
@@ -9,6 +10,7 @@ import { getPrefs, usePrefs } from './prefs';
 import { languageOf, paint } from './product';
 import { useView } from './router';
 import { takeStartToken } from './startToken';
+import { ownWords } from './store';
 import './styles/tokens.css';
 import './styles/page.css';
 import './styles/chat.css';
@@ -51,8 +53,10 @@ function Root({ first }: { first: Language }) {
 
 async function start(): Promise<void> {
   paint();
+  if (location.pathname !== '/') void loadParser(); // there is something to read
   const first = languageOf(getPrefs().language);
   const [{ problem }] = await Promise.all([exchange(), tell(first)]);
+  await ownWords();
   createRoot(document.getElementById('root')!).render(<Root first={first} />);
   if (problem) notice(problem, undefined, 20_000);
 }

@@ -106,6 +106,12 @@ export function addDraft(thread: string | null, ...texts: string[]): string {
   return text;
 }
 
+/** Half-written changes of a message that was sent. */
+export const keptEdit = {
+  get: (message: string): string => read(`edit.${message}`) ?? '',
+  set: (message: string, text: string): void => remember(`edit.${message}`, text || null),
+};
+
 /* ---- what was sent and has not arrived: one entry per message, because several tabs may keep some ---- */
 
 interface Kept extends Omit<Unsent, 'files'> {
@@ -191,7 +197,46 @@ export function markRead(thread: string, updatedAt: string): void {
   remember(`read.${thread}`, updatedAt);
 }
 
+/* ---- whose words these are: one person's are put away while another is here ---- */
+
+const personal = ['draft.', 'edit.', 'read.', 'unsent.'];
+const awayOf = (who: string) => `away.${encodeURIComponent(who)}.`;
+
+/** Whether anything that somebody wrote is kept here. */
+export function hasWords(): boolean {
+  return ['draft.', 'edit.', 'unsent.', 'away.'].some((k) => keysOf(k).length > 0);
+}
+
+function move(from: string, to: string): void {
+  remember(to, read(from));
+  remember(from, null);
+}
+
+/** Nobody is known to be here: what was written waits, unseen, for whoever wrote it. */
+export function putAway(): void {
+  const who = read('who');
+  if (who !== null) personal.flatMap(keysOf).forEach((k) => move(k, awayOf(who) + k));
+  remember('who', null);
+}
+
+/** This person is here. `true`: what is kept is not what it was. */
+export function belongTo(who: string): boolean {
+  if (read('who') === who) return false;
+  const before = personal.flatMap(keysOf).length;
+  putAway();
+  const mine = awayOf(who);
+  const back = keysOf(mine);
+  back.forEach((k) => move(k, k.slice(mine.length)));
+  remember('who', who);
+  return back.length > 0 || personal.flatMap(keysOf).length !== before;
+}
+
+/** Another tab has met somebody else. */
+export function metAnother(e: StorageEvent, who: string | undefined): boolean {
+  return e.key === 'parley.who' && e.newValue !== null && who !== undefined && e.newValue !== who;
+}
+
 /** What this browser knows of a person's conversations; how the page looks stays. */
 export function forgetPerson(): void {
-  ['draft.', 'read.', 'unsent.'].flatMap(keysOf).forEach((k) => remember(k, null));
+  [...personal.flatMap(keysOf), 'who'].forEach((k) => remember(k, null));
 }

@@ -13,7 +13,7 @@ import { Api, Refused, type ThreadInfo, type ToolInfo, type Whoami } from '../tr
 import { newId, Session, type Draft } from '../transport/session';
 import { WireLog } from '../transport/types';
 import { clientTools } from './clientTools';
-import { addDraft, droppedUnsent, forgetPerson, getDraft, getFiles, getPrefs, keeper, setDraft, setFiles, takeUnsent } from './prefs';
+import { addDraft, belongTo, droppedUnsent, forgetPerson, getDraft, getFiles, getPrefs, hasWords, keeper, metAnother, putAway, setDraft, setFiles, takeUnsent } from './prefs';
 import { notice } from './notices';
 import { chosenModel } from './product';
 import { Tidings } from './tidings';
@@ -128,29 +128,36 @@ export async function refresh(): Promise<void> {
   const asked = renamed;
   const look = ++looks;
   try {
-    if (!lists.me) set({ me: await api.whoami() });
-    const [page, pending, unknown] = await Promise.all([
+    if (!lists.me) await meet(await api.whoami());
+    const [page, pending, unknown, tools] = await Promise.all([
       hasThreads(lists.me) ? api.threads() : { threads: [], next: null },
       api.approvals({ status: 'pending' }),
       api.approvals({ status: 'unknown' }).catch(() => ({ approvals: [] as ApprovalRecord[] })),
+      lists.tools.length > 0 ? lists.tools : api.tools().then((x) => x.tools, () => lists.tools),
     ]);
     if (renaming || asked !== renamed || look < shown) return;
     shown = look;
     const older = lists.threads
       .filter((x) => !page.threads.some((p) => p.id === x.id))
       .filter((x) => lists.next !== null || isOlder(x, page.threads));
-    const inbox = !mayDecide(lists.me) ? [] : [...pending.approvals.filter((a) => a.status === 'pending'), ...unknown.approvals.filter((a) => a.status === 'unknown')];
+    const inbox = [...pending.approvals, ...unknown.approvals].filter((a) => concerns(a, mayDecide(lists.me)));
     set({
       threads: lists.loaded && page.next ? [...page.threads, ...older] : page.threads,
       next: lists.loaded && older.length ? lists.next : page.next,
       loaded: true,
       inbox,
+      tools,
       signIn: false,
     });
-    if (lists.tools.length === 0) set({ tools: (await api.tools()).tools });
   } catch {
     // asked again soon; a server that wants a key has said so
   }
+}
+
+/* What this person may answer, or has a vote in. What the server says of a request counts before what is true of all. */
+function concerns(a: ApprovalRecord, decides: boolean): boolean {
+  if (a.status === 'unknown') return decides;
+  return a.status === 'pending' && (a.voted === true || (a.may ?? (decides && !a.who)));
 }
 
 /* ---- who is here ---- */
@@ -159,8 +166,37 @@ export async function refresh(): Promise<void> {
 export async function signIn(key: string): Promise<void> {
   const me = await api.signIn(key);
   // What the page holds belongs to the person before.
-  if (lists.me && lists.me.principal !== me.principal) return location.assign('/');
+  if (lists.me && lists.me.principal !== me.principal) {
+    belongTo(me.principal);
+    return location.assign('/');
+  }
+  await meet(me);
+}
+
+/* The page is drawn anew where it shows what somebody else wrote, or nothing of what this person did: nothing follows. */
+async function meet(me: Whoami): Promise<void> {
+  if (belongTo(me.principal)) {
+    location.reload();
+    await new Promise(() => undefined);
+  }
   set({ me });
+}
+
+const knownWithin_ms = 3000;
+
+/** Before anything is drawn: what is kept here is shown to whoever wrote it. Without a network that is who was here last. */
+export async function ownWords(): Promise<void> {
+  if (!hasWords()) return;
+  const asked = api.whoami().then(
+    (me) => {
+      belongTo(me.principal);
+      set({ me });
+    },
+    (error: unknown) => {
+      if (error instanceof Refused && error.status === 401) putAway();
+    },
+  );
+  await Promise.race([asked, new Promise((late) => setTimeout(late, knownWithin_ms))]);
 }
 
 /** Who only approves has no conversations. */
@@ -278,6 +314,7 @@ export function startPage(shown: () => Session | null): void {
   window.addEventListener('storage', (e) => {
     const gone = droppedUnsent(e);
     if (gone) sessions.get(gone.thread)?.forget(gone.id);
+    if (metAnother(e, lists.me?.principal)) location.assign('/');
   });
   window.addEventListener('online', back);
   window.addEventListener('offline', () => current()?.offline());

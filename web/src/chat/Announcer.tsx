@@ -7,6 +7,9 @@ import { useEffect, useRef, useState } from 'react';
 import { callsOf, lastOf, textOf, type Call, type ThreadState } from '../protocol';
 import { t } from '../words';
 
+/* Two at once: the second comes when the first was taken up. */
+const apart_ms = 100;
+
 export function Announcer({ state, loaded }: { state: ThreadState; loaded: boolean }) {
   const [polite, setPolite] = useState('');
   const [urgent, setUrgent] = useState('');
@@ -15,8 +18,7 @@ export function Announcer({ state, loaded }: { state: ThreadState; loaded: boole
     const was = before.current;
     before.current = state;
     if (!was || !loaded || was === state) return;
-    const p = politeNews(was, state);
-    if (p) setPolite(p);
+    politeNews(was, state).forEach((words, i) => (i ? setTimeout(() => setPolite(words), i * apart_ms) : setPolite(words)));
     const u = urgentNews(was, state);
     if (u) setUrgent(u);
   }, [state, loaded]);
@@ -37,13 +39,20 @@ function calls(s: ThreadState): Call[] {
   return last ? callsOf(last) : [];
 }
 
-function politeNews(was: ThreadState, now: ThreadState): string {
-  if (was.open?.status === 'open' && !now.open) {
-    const last = lastOf(now.messages);
-    if (last?.status === 'stopped') return t.answerStopped;
-    // Once, at its end: the words themselves, as far as they can be listened to.
-    if (last?.role === 'assistant' && last.status === 'done') return t.answerComplete(textOf(last).slice(0, 600));
-  }
+/* A quick tool begins and ends between two looks, and so may the answer: each is said. */
+function politeNews(was: ThreadState, now: ThreadState): string[] {
+  return [toolNews(was, now), endNews(was, now)].filter(Boolean);
+}
+
+function endNews(was: ThreadState, now: ThreadState): string {
+  if (was.open?.status !== 'open' || now.open) return '';
+  const last = lastOf(now.messages);
+  if (last?.status === 'stopped') return t.answerStopped;
+  // Once, at its end: the words themselves, as far as they can be listened to.
+  return last?.role === 'assistant' && last.status === 'done' ? t.answerComplete(textOf(last).slice(0, 600)) : '';
+}
+
+function toolNews(was: ThreadState, now: ThreadState): string {
   const old = new Map(calls(was).map((c) => [c.id, c.status]));
   const changed = calls(now).find(
     (c) => old.get(c.id) !== c.status && c.status !== 'asking' && c.status !== 'queued' && c.status !== 'preparing',

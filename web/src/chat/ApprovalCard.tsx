@@ -11,14 +11,13 @@ import { useLeaveFocus } from './ApprovalRecord';
 import { Arguments, Revealed, Sentence } from './Arguments';
 import { BallotLine, mayAnswer, NotMine } from './Ballot';
 import { connectLink } from './connect';
-import { useChat, useNow } from './context';
+import { called, useChat, useNow } from './context';
 import { ChangedArguments, EditFields, FormFields, useEdit, useForm } from './EditFields';
 import { firstWish, GrantOfferBox } from './GrantOffer';
+import { isHeld, useGuard } from './guard';
 import { Icon, toolIcon } from './icons';
 import { fullTime, humanName, left } from './words';
 import { t } from '../words';
-
-const guard_ms = 450;
 
 export function askOf(call: Call): string {
   return call.approval?.ask ?? t.runWhat(humanName(call.name));
@@ -43,7 +42,7 @@ interface Props {
 export function ApprovalCard({ call, docked = false, from, forWhom = t.you }: Props) {
   const chat = useChat();
   const approval = call.approval!;
-  const armed = useArmed();
+  const guard = useGuard();
   const [asksReason, setAsksReason] = useState(false);
   const [reason, setReason] = useState('');
   const title = useId();
@@ -58,7 +57,8 @@ export function ApprovalCard({ call, docked = false, from, forWhom = t.you }: Pr
   const form = useForm(call, mine && !connect);
   const fills = form.fields.length > 0;
   const decide = (confirmed: boolean) => {
-    if (!armed || busy || !mine || (confirmed && !(fills ? form : edit).attempt())) return;
+    if (busy || !mine || !guard.ready() || (confirmed && !(fills ? form : edit).attempt())) return;
+    guard.decided();
     chat.decide(approval.id, confirmed, confirmed && fills ? { payload: form.input } : termsOf(confirmed, reason.trim(), wish, edit.input));
   };
   const startEdit = () => {
@@ -67,7 +67,8 @@ export function ApprovalCard({ call, docked = false, from, forWhom = t.you }: Pr
     requestAnimationFrame(() => card.current?.querySelector<HTMLElement>('.editing :is(input, select, textarea)')?.focus());
   };
   const keys = (e: KeyboardEvent) => {
-    if (!e.altKey || busy || asksReason || edit.texts || fills) return; // there Alt types letters
+    if (isHeld(e)) return e.preventDefault();
+    if (!e.altKey || e.repeat || busy || asksReason || edit.texts || fills) return; // there Alt types letters
     if (e.code === 'KeyA' && !connect) decide(true);
     else if (e.code === 'KeyD') decide(false);
     else return;
@@ -81,7 +82,7 @@ export function ApprovalCard({ call, docked = false, from, forWhom = t.you }: Pr
       data-approval={approval.id}
       data-call={call.id}
       data-tool={call.name}
-      data-armed={armed}
+      data-armed={guard.armed}
       onKeyDown={keys}
     >
       {!docked && <p className="ask-state">{stateOf(call, chat.mayDecide)}</p>}
@@ -101,18 +102,20 @@ export function ApprovalCard({ call, docked = false, from, forWhom = t.you }: Pr
           errors={edit.errors}
           onText={(pointer, text) => edit.setTexts({ ...edit.texts, [pointer]: text })}
         />
-      ) : approval.instead ? (
-        <Instead input={call.input} {...approval.instead} />
       ) : (
-        <Arguments input={call.input} />
+        <AskedArguments call={call} />
       )}
       {fills && <FormFields form={form} />}
       <p className="ask-meta">
-        <Icon name={toolIcon(call.name)} size={16} />
-        <code>
-          <Revealed text={call.name} />
-        </code>
-        <span>{whereOf(chat.tool(call.name), forWhom)}</span>
+        <span className="ask-where">
+          <Icon name={toolIcon(call.name)} size={16} />
+          <span>
+            <code>
+              <Revealed text={call.name} />
+            </code>{' '}
+            {whereOf(chat.tool(call.name), forWhom)}
+          </span>
+        </span>
         {approval.risk && <RiskMark risk={approval.risk} />}
         {approval.expiresAt && <Countdown until={approval.expiresAt} />}
       </p>
@@ -164,7 +167,7 @@ export function ApprovalCard({ call, docked = false, from, forWhom = t.you }: Pr
               </button>
             )
           )}
-          {edit.fields.length > 0 && !asksReason && (
+          {edit.fields.length > 0 && !asksReason && !wish && (
             <button type="button" className="link" disabled={busy} aria-expanded={edit.texts !== null} onClick={edit.texts ? () => edit.setTexts(null) : startEdit}>
               {edit.texts ? t.editNothing : t.editFirst}
             </button>
@@ -187,13 +190,19 @@ function termsOf(confirmed: boolean, reason: string, wish: GrantWish | null, inp
   return input !== undefined ? { input } : wish ? { grant: wish } : {};
 }
 
+/** All that the call would be made with. */
+export function AskedArguments({ call }: { call: Call }) {
+  const { instead } = call.approval!;
+  return instead ? <Instead input={call.input} {...instead} /> : <Arguments input={call.input} />;
+}
+
 /* Somebody changed what was asked about first, and that is asked about now. */
 function Instead({ input, by, was }: { input: unknown; by: string; was: unknown }) {
   const chat = useChat();
   return (
     <>
       <p className="ask-from">
-        <Revealed text={t.changedBy(chat.name(by) === 'you' ? t.you : by)} part />
+        <Revealed text={t.changedBy(called(chat, by))} part />
       </p>
       <ChangedArguments input={input} was={was} />
     </>
@@ -206,8 +215,8 @@ function whereOf(tool: ToolInfo | undefined, who: string): string {
   return mcp ? t.runsOnMcp(mcp, who) : t.runsOnServer(who);
 }
 
-/* Something of it stands below the fold: said in words, since scrollbars hide. */
-function useMore(card: RefObject<HTMLElement | null>): boolean {
+/** Something of it stands below the fold: said in words, since scrollbars hide. */
+export function useMore(card: RefObject<HTMLElement | null>): boolean {
   const [more, setMore] = useState(false);
   useEffect(() => {
     const el = card.current;
@@ -223,16 +232,6 @@ function useMore(card: RefObject<HTMLElement | null>): boolean {
     };
   }, [card]);
   return more;
-}
-
-/* Not at once: a click that lands on what has just appeared was meant for something else. */
-export function useArmed(): boolean {
-  const [armed, setArmed] = useState(false);
-  useEffect(() => {
-    const timer = setTimeout(() => setArmed(true), guard_ms);
-    return () => clearTimeout(timer);
-  }, []);
-  return armed;
 }
 
 export function RiskMark({ risk }: { risk: string }) {

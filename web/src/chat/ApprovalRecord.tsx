@@ -3,12 +3,14 @@
  * What came of it stands in the head of the card that this is part of.
  */
 import { useLayoutEffect, useRef, useState, type RefObject } from 'react';
-import type { Approval, Call, Granted } from '../protocol';
+import { inputOf, type Approval, type Call, type Granted } from '../protocol';
 import { Arguments, Sentence } from './Arguments';
-import { useChat } from './context';
+import { called, useChat } from './context';
 import { ChangedArguments } from './EditFields';
 import { Icon, type IconName } from './icons';
-import { clock, fullTime, wayOf } from './words';
+import { seen } from './reveal';
+import { withChanges } from './sentence';
+import { clock, fullTime, humanName, wayOf } from './words';
 import { t } from '../words';
 
 const sign: Record<Approval['status'], IconName> = { approved: 'check', denied: 'cross', expired: 'hourglass', cancelled: 'stop', replaced: 'edit', pending: 'clock' };
@@ -17,6 +19,12 @@ const sign: Record<Approval['status'], IconName> = { approved: 'check', denied: 
 export function hasRecord(call: Call): boolean {
   const a = call.approval;
   return !!a && a.status !== 'pending' && !!(a.ask || a.decidedBy);
+}
+
+/* What was said yes to: after a change not what was asked at first. */
+function approvedAsk(call: Call): string {
+  const { ask, edited } = call.approval!;
+  return edited ? (withChanges(ask!, edited.was, edited.input) ?? t.runWhat(humanName(call.name))) : ask!;
 }
 
 /* Arguments that take a few lines are there at once; longer ones are one click away. */
@@ -34,7 +42,7 @@ export function ApprovalRecordLine({ call }: { call: Call }) {
     <div className="record" data-decision={a.status}>
       {a.ask && (
         <p className="record-ask">
-          <Sentence text={a.ask} input={call.input} />
+          <Sentence text={approvedAsk(call)} input={inputOf(call)} />
         </p>
       )}
       <button
@@ -48,12 +56,12 @@ export function ApprovalRecordLine({ call }: { call: Call }) {
         <Icon name={sign[a.status]} size={16} />
         <span>
           {[
-            who ? t.by(t.verdict[a.status], who === 'you' ? t.you : who) : t.verdict[a.status],
+            who ? t.by(t.verdict[a.status], called(chat, a.decidedBy!)) : t.verdict[a.status],
             ...(a.edited ? [t.withChanges] : []),
             ...(a.decidedAt ? [clock(a.decidedAt)] : []),
             ...(decided && a.decidedVia ? [wayOf(a.decidedVia)] : []),
           ].reduce(t.joined)}
-          {a.reason && t.reason(a.reason)}
+          {a.reason && <bdi>{t.reason(seen(a.reason))}</bdi>}
         </span>
       </button>
       {a.granted && <GrantedLine granted={a.granted} />}
@@ -77,7 +85,7 @@ export function ApprovalRecordLine({ call }: { call: Call }) {
 /* By a yes that was worth more than one call. */
 function GrantedLine({ granted: g }: { granted: Granted }) {
   const chat = useChat();
-  const by = chat.name(g.by) === 'you' ? t.you : g.by;
+  const by = called(chat, g.by);
   const parts = [
     t.grantedBy(by, clock(g.at)),
     ...(g.count !== null ? [t.grantUses(String(g.uses), String(g.count))] : []),
@@ -85,7 +93,9 @@ function GrantedLine({ granted: g }: { granted: Granted }) {
   ];
   return (
     <p className="record-again">
-      {parts.join(' · ')} <a href="/inbox?grants">{t.grantSee}</a>
+      {parts.join(' · ')} <a className="link" href="/inbox?grants">
+        {t.grantSee}
+      </a>
     </p>
   );
 }

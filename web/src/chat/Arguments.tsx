@@ -1,7 +1,8 @@
 /* Arguments.tsx -- what a call is about, in words and as a table: complete, with nothing hidden in it.
  *
- * Names and values are the model's. They wrap, so that no long one pushes
- * another away; numbers stand digit by digit as they will be used.
+ * Names and values are the model's. They wrap, and long ones scroll in a box of
+ * their own that says so: none pushes another away. Numbers stand digit by digit
+ * as they will be used.
  */
 import { useLayoutEffect, useRef, useState, type CSSProperties, type ReactNode, type RefObject } from 'react';
 import { Exact, isObject, isRounded } from '../protocol';
@@ -41,29 +42,40 @@ export function Arguments({ input }: { input: unknown }) {
   const entries = isObject(input) ? Object.entries(input) : input === undefined ? [] : [['value', input] as [string, unknown]];
   if (entries.length === 0) return <p className="meta">{t.noArguments}</p>;
   return (
-    <table className="args" style={{ '--names': namesWidth(entries.map(([name]) => name)) } as CSSProperties}>
-      <tbody>
-        {entries.map(([name, value]) => (
-          <NamedRow key={name} name={name} value={value} />
-        ))}
-      </tbody>
-    </table>
+    <>
+      {entries.length > many && <p className="arg-count">{t.argumentCount(number(entries.length))}</p>}
+      <table className="args" style={{ '--names': namesWidth(entries.map(([name]) => name)) } as CSSProperties}>
+        <tbody>
+          {entries.map(([name, value]) => (
+            <NamedRow key={name} name={name} value={value} />
+          ))}
+        </tbody>
+      </table>
+    </>
   );
 }
 
+/* More than are seen at a glance: how many there are is said first. */
+const many = 12;
+
 /** In a fixed table a width is a length or a share, not the lesser of the two. */
 export function namesWidth(names: readonly string[]): string {
-  const longest = Math.max(...names.map((name) => name.length));
+  const longest = Math.max(...names.map(widthOf));
   return longest > 12 ? '40%' : `${longest + 3}ch`;
+}
+
+/* In digits; letters of East Asia take two. */
+function widthOf(name: string): number {
+  return [...name].reduce((n, c) => n + (/[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\u{1f300}-\u{3fffd}]/u.test(c) ? 2 : 1), 0);
 }
 
 /** One argument; below it what else is to be said of it. */
 export function NamedRow({ name, value, changed, children }: { name: string; value: unknown; changed?: boolean; children?: ReactNode }) {
   return (
     <tr data-changed={changed}>
-      <th scope="row">{name === '' ? <i>{t.noName}</i> : <Revealed text={name} />}</th>
+      <th scope="row">{name === '' ? <i>{t.noName}</i> : <Shown text={name} kind="name" />}</th>
       <td>
-        <Shown text={textOf(value)} json={typeof value === 'object' && value !== null && !(value instanceof Exact)} />
+        <Shown text={textOf(value)} kind={typeof value === 'object' && value !== null && !(value instanceof Exact) ? 'json' : 'value'} />
         {isRounded(value) && <small className="arg-long">{t.rounded}</small>}
         {children}
       </td>
@@ -91,18 +103,24 @@ function useFold(box: RefObject<HTMLElement | null>): boolean {
   return folds;
 }
 
-function Shown({ text, json = false }: { text: string; json?: boolean }) {
+/* What is nested deeply stays within the card: from some depth on lines begin in the same place. Line breaks and blanks
+ * of the model's are within quotation marks, so these are none of them. */
+function withinCard(json: string): string {
+  return json.replace(/^ {17,}/gm, ' '.repeat(16));
+}
+
+function Shown({ text, kind }: { text: string; kind: 'name' | 'value' | 'json' }) {
   const box = useRef<HTMLElement>(null);
   const long = useFold(box);
   return (
     <>
       {long && <small className="arg-long">{t.scrollAll(number(text.length))}</small>}
-      {json ? (
+      {kind === 'json' ? (
         <pre ref={box as RefObject<HTMLPreElement>} className="wraps" tabIndex={long ? 0 : undefined}>
-          <Revealed text={text} />
+          <Revealed text={withinCard(text)} />
         </pre>
       ) : (
-        <bdi ref={box} className="arg" tabIndex={long ? 0 : undefined}>
+        <bdi ref={box} className={kind === 'name' ? 'arg-name' : 'arg'} tabIndex={long ? 0 : undefined}>
           {text === '' ? <i className="meta">{t.empty}</i> : <Revealed text={text} />}
         </bdi>
       )}

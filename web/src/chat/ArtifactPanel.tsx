@@ -88,7 +88,7 @@ function Download({ artifact }: { artifact: Artifact }) {
   useEffect(() => () => URL.revokeObjectURL(url), [url]);
   return (
     <a className="quiet" href={url} download={fileName(artifact, 'html')} aria-label={t.downloadWhat(artifact.title)} title={t.download}>
-      <Icon name="down" size={16} />
+      <Icon name="download" size={16} />
     </a>
   );
 }

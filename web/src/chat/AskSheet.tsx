@@ -6,6 +6,7 @@ import { useState } from 'react';
 import type { Call } from '../protocol';
 import { ApprovalCard, askOf, stateOf } from './ApprovalCard';
 import { ApproveAll } from './ApproveAll';
+import { mayAnswer } from './Ballot';
 import { useChat } from './context';
 import { formFields } from './fields';
 import { Icon } from './icons';
@@ -24,9 +25,11 @@ export function AskSheet({ calls }: { calls: Call[] }) {
       <Icon name={name} size={16} />
     </button>
   );
-  const open = calls.filter((c) => !c.approval?.sending && formFields(c.approval?.form).length === 0); // a form is filled in by itself
+  const mine = (c: Call) => mayAnswer(c.approval!, chat.mayDecide);
+  // A form is filled in by itself.
+  const open = calls.filter((c) => mine(c) && !c.approval?.sending && formFields(c.approval?.form).length === 0);
   return (
-    <section className={folded ? 'ask-sheet folded' : 'ask-sheet'} aria-label={t.yourAnswer}>
+    <section className={folded ? 'ask-sheet folded' : 'ask-sheet'} aria-label={mine(call) ? t.yourAnswer : t.waitsForApprover}>
       <header>
         <button type="button" className="sheet-fold" aria-expanded={!folded} onClick={() => setFolded(!folded)}>
           <Icon name="chevron" size={16} />
@@ -44,7 +47,7 @@ export function AskSheet({ calls }: { calls: Call[] }) {
         )}
       </header>
       {!folded && !listing && <ApprovalCard key={call.id} call={call} docked />}
-      {!folded && chat.mayDecide && <ApproveAll calls={open} listed={listing} onList={setListing} />}
+      {!folded && <ApproveAll calls={open} listed={listing} onList={setListing} />}
     </section>
   );
 }

@@ -1,15 +1,15 @@
 /* Ballot.tsx -- where a rule asks several people: who has said yes, who is still needed; and what this person may do. */
 import type { Approval } from '../protocol';
 import { t } from '../words';
-import { Revealed } from './Arguments';
 import { useChat } from './context';
+import { nameOf } from './people';
 import { clock } from './words';
 
 export function BallotLine({ approval }: { approval: Approval }) {
   const chat = useChat();
   const { who, votes = [], needed, lapsed } = approval;
   if (!who) return null;
-  const name = (by: string) => (chat.name(by) === 'you' ? t.You : by);
+  const name = (by: string) => (chat.name(by) === 'you' ? t.You : nameOf(by));
   // A vote counts only while its voter has the role. An older record does not say whose: what still waits needs one more.
   const counted = (votes?.length ?? 0) - (lapsed?.length ?? 0);
   const open = Math.max(approval.status === 'pending' ? 1 : 0, (needed ?? who.from.count) - counted);
@@ -19,7 +19,7 @@ export function BallotLine({ approval }: { approval: Approval }) {
     <p className="ballot">
       {(votes ?? []).map((v) => (
         <span key={v.by} title={clock(v.at)}>
-          <Revealed text={(lapsed?.includes(v.by) ? t.saidYesOnce : t.saidYes)(name(v.by))} part />{' '}
+          {(lapsed?.includes(v.by) ? t.saidYesOnce : t.saidYes)(name(v.by))}{' '}
         </span>
       ))}
       <span>{open > 0 ? t.stillNeeded(open, roles) : null}</span>
@@ -29,7 +29,7 @@ export function BallotLine({ approval }: { approval: Approval }) {
 
 /** May this person decide? What the server says of this request counts before what is true of all. */
 export function mayAnswer(approval: Approval, mayDecide: boolean): boolean {
-  return approval.who ? approval.may === true : mayDecide;
+  return approval.who ? approval.may === true : (approval.may ?? mayDecide);
 }
 
 /** Instead of the buttons: why there are none. */

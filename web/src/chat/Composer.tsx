@@ -12,6 +12,7 @@ import type { FilePart } from '../protocol';
 import { accept, attach, limits } from './attach';
 import { BaseContext } from './context';
 import { Icon } from './icons';
+import { loadParser } from './markdown/Markdown';
 import { t } from '../words';
 
 export interface ComposerHandle {
@@ -55,6 +56,7 @@ export function Composer({ draft, onDraft, enterIsLine, streaming, stopping, onS
   useEffect(() => {
     if (!touch && area.current?.getRootNode() === document && (document.activeElement === document.body || document.activeElement === null)) area.current?.focus({ preventScroll: true });
   }, []);
+  useEffect(() => void loadParser(), []); // what is sent will be answered
   useWidth(area, fit);
   useImperativeHandle(ref, () => ({
     focus: () => area.current?.focus(),
@@ -158,7 +160,7 @@ export function Composer({ draft, onDraft, enterIsLine, streaming, stopping, onS
 function fit(el: HTMLTextAreaElement | null): void {
   if (!el) return;
   el.style.height = 'auto';
-  el.style.height = `${el.scrollHeight}px`;
+  if (el.value) el.style.height = `${el.scrollHeight}px`; // nothing is a line high; to measure it would hold up the first picture
 }
 
 /* Another width breaks the lines elsewhere. In the next frame, since the height is changed there. */

@@ -66,7 +66,7 @@ export function Caption({ artifact, by }: { artifact: Artifact; by: string }) {
         <Revealed text={artifact.title.slice(0, 120)} />
       </strong>
       <small>
-        {rich(t.madeBy, { tool: <code>{by}</code> })}
+        {rich(t.madeBy, { tool: <code><Revealed text={by} /></code> })}
       </small>
     </span>
   );
@@ -138,11 +138,14 @@ export function Tabs({ artifact, tab, onTab }: { artifact: Artifact; tab: Tab; o
 }
 
 export function View({ artifact, tab }: { artifact: Artifact; tab: Tab }) {
-  return tab === 'preview' ? <Frame artifact={artifact} /> : <CodeBlock code={artifact.content} language="html" closed />;
+  return tab === 'preview' ? <Frame key={artifact.content} title={artifact.title} html={artifact.content} /> : <CodeBlock code={artifact.content} language="html" closed />;
 }
 
-/* The frame page says when it is ready, then gets the document by message: it has no origin, so nothing else reaches it. */
-function Frame({ artifact }: { artifact: Artifact }) {
+/*
+ * The frame page says when it is ready, then gets the document by message: it has no origin, so nothing else reaches it.
+ * Another document is another frame. One that is loaded says nothing a second time, so nothing may wait for it again.
+ */
+function Frame({ title, html }: { title: string; html: string }) {
   const base = useContext(BaseContext);
   const frame = useRef<HTMLIFrameElement>(null);
   const [failed, setFailed] = useState(false);
@@ -152,17 +155,17 @@ function Frame({ artifact }: { artifact: Artifact }) {
       if (e.source !== frame.current?.contentWindow || !isObject(e.data) || e.data.type !== 'parley-frame-ready') return;
       clearTimeout(late);
       setFailed(false);
-      frame.current?.contentWindow?.postMessage({ type: 'parley-frame-show', html: artifact.content }, '*');
+      frame.current?.contentWindow?.postMessage({ type: 'parley-frame-show', html }, '*');
     };
     window.addEventListener('message', hear);
     return () => {
       clearTimeout(late);
       window.removeEventListener('message', hear);
     };
-  }, [artifact]);
+  }, [html]);
   return (
     <>
-      <iframe ref={frame} title={artifact.title} src={`${base}/frame.html`} sandbox="allow-scripts" referrerPolicy="no-referrer" />
+      <iframe ref={frame} title={title} src={`${base}/frame.html`} sandbox="allow-scripts" referrerPolicy="no-referrer" />
       {failed && <p className="meta">{t.previewFailed}</p>}
     </>
   );

@@ -1,5 +1,5 @@
 /* GrantOffer.tsx -- a yes that is worth more than this call: one sentence, its limits to be chosen within what the tool allows. */
-import { useId } from 'react';
+import { useEffect, useId, useRef } from 'react';
 import type { GrantOffer as Offer, GrantWish } from '../protocol';
 import { number, t } from '../words';
 import { duration } from './words';
@@ -18,10 +18,14 @@ export function firstWish(offer: Offer): GrantWish {
 
 export function GrantOfferBox({ offer, wish, onWish }: { offer: Offer; wish: GrantWish; onWish: (w: GrantWish) => void }) {
   const id = useId();
+  const box = useRef<HTMLFieldSetElement>(null);
+  useEffect(() => {
+    box.current?.scrollIntoView({ block: 'nearest' }); // on a phone it opens below the fold
+  }, []);
   const set = (change: Partial<GrantWish>) => onWish({ ...wish, ...change });
   const times = [...new Set([...spans.filter((s) => s < offer.for), offer.for])];
   return (
-    <fieldset className="grant-offer">
+    <fieldset ref={box} className="grant-offer">
       <legend>{t.grantTitle}</legend>
       <label>
         <span>{t.grantFor}</span>

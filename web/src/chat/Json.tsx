@@ -14,7 +14,7 @@ export const ValueBlock = memo(function ValueBlock({ label, value, name }: { lab
   return (
     <section className="value">
       <header>
-        <h4>{label}</h4>
+        <h3>{label}</h3>
         <CopyButton text={full} label={t.copyValue(label, name)} />
       </header>
       <pre tabIndex={0} aria-label={t.valueOf(label, name)} className="wraps" dir="auto">

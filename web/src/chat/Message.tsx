@@ -4,13 +4,14 @@
  * they happened.
  */
 import { memo, useContext, useEffect, useMemo, useRef, useState, type PointerEvent } from 'react';
-import { callsOf, filesOf, textOf, type Call, type Message, type Part } from '../protocol';
+import { callsOf, filesOf, textOf, type Call, type Message, type Part, type Usage } from '../protocol';
 import { useChat, useNow, VersionContext } from './context';
 import { CopyButton } from './CopyButton';
 import { Icon } from './icons';
 import { Markdown } from './markdown/Markdown';
 import { PayloadView } from './Payload';
 import { FileView } from './Picture';
+import { SetAside } from './SetAside';
 import { ToolGroup } from './ToolCard';
 import { ago, clock, duration, fullTime, languageOf, seconds } from './words';
 import { number, t } from '../words';
@@ -27,12 +28,17 @@ function named(who: string, message: Message): string {
 
 function UserMessage({ message }: { message: Message }) {
   const chat = useChat();
-  const [editing, setEditing] = useState(false);
+  const kept = chat.keptEdit?.get(message.id); // half-written, before the page was loaded anew
+  const [editing, setEditing] = useState(!!kept);
   const article = useRef<HTMLElement>(null);
   const old = useContext(VersionContext).old.has(message.id);
   const text = textOf(message);
   const files = filesOf(message);
   if (!text && message.parts.length === 0) return null; // no empty "You", ever
+  const done = () => {
+    setEditing(false);
+    chat.keptEdit?.set(message.id, '');
+  };
   return (
     <article ref={article} className="msg user" aria-label={named(t.You, message)} data-id={message.id} tabIndex={-1} {...usePress()}>
       <h2 className="sr">{t.You}</h2>
@@ -46,10 +52,12 @@ function UserMessage({ message }: { message: Message }) {
       {editing ? (
         <EditBox
           text={text}
+          kept={kept}
           bare={files.length > 0}
           ran={chat.ran(message.id)}
-          onCancel={() => (setEditing(false), article.current?.focus())}
-          onSave={(t) => (setEditing(false), chat.edit(message.id, t))}
+          onWrite={(written) => chat.keptEdit?.set(message.id, written === text ? '' : written)}
+          onCancel={() => (done(), article.current?.focus())}
+          onSave={(written) => (done(), chat.edit(message.id, written))}
         />
       ) : (
         text && (
@@ -137,10 +145,12 @@ function SendState({ message }: { message: Message }) {
   if (message.send === 'waiting') {
     return (
       <p className="send-state">
-        {t.notSentYet}{' '}
-        <button type="button" className="link" onClick={() => chat.discard(message.id)}>
-          {t.takeBack}
-        </button>
+        {message.maybe ? t.maybeSent : t.notSentYet}{' '}
+        {!message.maybe && (
+          <button type="button" className="link" onClick={() => chat.discard(message.id)}>
+            {t.takeBack}
+          </button>
+        )}
       </p>
     );
   }
@@ -160,6 +170,9 @@ function SendState({ message }: { message: Message }) {
 
 interface EditProps {
   text: string;
+  /** What was written of it before. */
+  kept: string | undefined;
+  onWrite: (text: string) => void;
   /** There are pictures: it may go without words. */
   bare: boolean;
   ran: string[];
@@ -167,15 +180,23 @@ interface EditProps {
   onCancel: () => void;
 }
 
-function EditBox({ text, bare, ran, onSave, onCancel }: EditProps) {
-  const [value, setValue] = useState(text);
+function EditBox({ text, kept, bare, ran, onWrite, onSave, onCancel }: EditProps) {
+  const chat = useChat();
+  const [value, setValue] = useState(kept || text);
+  const [aside, setAside] = useState<Call[]>([]);
   const area = useRef<HTMLTextAreaElement>(null);
+  const began = useRef(!kept); // here and now, not on an earlier page
   useEffect(() => {
+    if (!began.current) return;
     area.current?.focus();
     area.current?.setSelectionRange(text.length, text.length);
   }, [text]);
+  const send = () => onSave(value.trim());
   const save = () => {
-    if (value.trim() || bare) onSave(value.trim());
+    if (!value.trim() && !bare) return;
+    const waiting = chat.asking?.() ?? [];
+    setAside(waiting);
+    if (waiting.length === 0) send();
   };
   return (
     <div className="edit">
@@ -184,7 +205,11 @@ function EditBox({ text, bare, ran, onSave, onCancel }: EditProps) {
         value={value}
         rows={Math.min(8, value.split('\n').length + 1)}
         aria-label={t.editYours}
-        onChange={(e) => setValue(e.target.value)}
+        onChange={(e) => {
+          setValue(e.target.value);
+          setAside([]);
+          onWrite(e.target.value);
+        }}
         onKeyDown={(e) => {
           if (e.key === 'Escape') onCancel();
           if (e.key === 'Enter' && !e.shiftKey && !e.nativeEvent.isComposing) {
@@ -202,14 +227,18 @@ function EditBox({ text, bare, ran, onSave, onCancel }: EditProps) {
           </strong>
         )}
       </p>
-      <div className="edit-buttons">
-        <button type="button" className="button outline" onClick={onCancel}>
-          {t.cancel}
-        </button>
-        <button type="button" className="button primary" onClick={save}>
-          {t.sendAgain}
-        </button>
-      </div>
+      {aside.length > 0 ? (
+        <SetAside text={null} calls={aside} onSend={send} onAnswered={onCancel} onBack={() => setAside([])} />
+      ) : (
+        <div className="edit-buttons">
+          <button type="button" className="button outline" onClick={onCancel}>
+            {t.cancel}
+          </button>
+          <button type="button" className="button primary" onClick={save}>
+            {t.sendAgain}
+          </button>
+        </div>
+      )}
     </div>
   );
 }
@@ -321,19 +350,24 @@ function Ending({ message, last }: { message: Message; last: boolean }) {
 function AnswerTools({ message, last }: { message: Message; last: boolean }) {
   const chat = useChat();
   const text = textOf(message);
-  const cost = message.usage ? chat.cost?.(message.usage) : null;
+  const cost = message.usage ? (chat.cost?.(message.usage) ?? null) : null;
   return (
     <div className="msg-tools">
       {text && <CopyButton text={text} label={t.copyAnswer} />}
       {last && message.status !== 'failed' && <Retry message={message} />}
       {message.at && <When at={message.at} />}
-      {message.usage && (
-        <span className="meta" title={t.tokensTitle}>
-          {t.tokens(number(message.usage.input_tokens ?? 0), number(message.usage.output_tokens ?? 0))}
-          {cost && ` · ${t.cost(cost)}`}
-        </span>
-      )}
+      {message.usage && <Took usage={message.usage} cost={cost} />}
     </div>
+  );
+}
+
+/* One figure, and what it is made of for whoever asks. */
+function Took({ usage: { input_tokens: read = 0, output_tokens: written = 0 }, cost }: { usage: Usage; cost: string | null }) {
+  return (
+    <span className="meta" title={t.tokensHow(number(read), number(written))}>
+      {t.tokens(number(read + written))}
+      {cost && ` · ${t.cost(cost)}`}
+    </span>
   );
 }
 

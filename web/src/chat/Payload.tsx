@@ -5,14 +5,15 @@ import { Revealed } from './Arguments';
 import { useChat } from './context';
 import { Icon } from './icons';
 import { ValueBlock } from './Json';
-import { skeleton } from './reveal';
+import { soundsLikeAnswer, soundsLikeDecision } from './answers';
 import { humanName } from './words';
 import { t } from '../words';
 
 export function PayloadView({ payload, last: newest }: { payload: Payload; last: boolean }) {
   const last = newest && !useChat().reads; // nothing to press in what is only read
-  const { suggestedValues: values, custom } = payload;
-  const actions = payload.suggestedActions.filter((a) => !soundsLikeDecision(a.label));
+  const { custom } = payload;
+  const actions = payload.suggestedActions.filter((a) => !soundsLikeDecision(a.label) && !soundsLikeAnswer(a.label));
+  const values = payload.suggestedValues.filter((v) => !soundsLikeDecision(v.label)); // a chip "Yes" says so, and no more
   return (
     <>
       {custom && <Custom payload={custom} />}
@@ -59,13 +60,6 @@ function Chip({ label, value }: { label: string; value: string }) {
   );
 }
 
-/* Decisions are made on the card of a request, and nowhere else. */
-const decision = /^\W*(approve|allow|authori[sz]e|permit|grant|confirm|accept|deny|reject|refuse|decline|genehmig|erlaub|freigeb|zulassen|ablehn|verweiger|承認|許可|拒否|却下|允许|批准|拒绝)/iu;
-
-function soundsLikeDecision(label: string): boolean {
-  return decision.test(skeleton(label));
-}
-
 type Progress = { state: 'idle' | 'busy' | 'done' } | { state: 'failed'; why: string };
 
 /* A double click acts once: only an idle or failed button takes a click. */
@@ -93,7 +87,7 @@ function ActionButton({ action }: { action: SuggestedAction }) {
       >
         {p.state === 'done' && <Icon name="check" size={16} />}
         {style === 'warning' && p.state !== 'done' && <Icon name="warning" size={16} />}
-        {action.label}
+        <Revealed text={action.label} />
         {p.state === 'busy' && '…'}
       </button>
       {p.state === 'failed' && (

@@ -4,15 +4,18 @@
  * takes the focus, so that Enter, pressed once more, decides nothing.
  */
 import type { Call } from '../protocol';
-import { askOf, useArmed } from './ApprovalCard';
+import { askOf } from './ApprovalCard';
 import { Revealed } from './Arguments';
 import { answerOf } from './answers';
+import { mayAnswer } from './Ballot';
 import { useChat } from './context';
+import { useGuard } from './guard';
 import { t } from '../words';
 import { rich } from '../words/rich';
 
 interface Props {
-  text: string;
+  /** null: it is no answer, whatever it says (an earlier message that was changed). */
+  text: string | null;
   /** What waits, and would be set aside. */
   calls: Call[];
   onSend: () => void;
@@ -24,17 +27,19 @@ interface Props {
 
 export function SetAside({ text, calls, onSend, onAnswered, onBack }: Props) {
   const chat = useChat();
-  const armed = useArmed();
+  const guard = useGuard();
+  const mine = calls.some((c) => mayAnswer(c.approval!, chat.mayDecide));
   const only = calls.length === 1 && !calls[0]!.approval?.sending ? calls[0]! : null;
-  const answer = chat.mayDecide && only ? answerOf(text) : null;
+  const answer = only && mine && text !== null ? answerOf(text) : null;
   if (only && answer) {
     const decide = () => {
-      if (!armed) return;
+      if (!guard.ready()) return;
+      guard.decided();
       chat.decide(only.approval!.id, answer === 'yes');
       onAnswered();
     };
     return (
-      <section className="set-aside" role="alert" data-armed={armed}>
+      <section className="set-aside" role="alert" data-armed={guard.armed}>
         <p>{chat.holds ? t.answerIt : t.answerOrMessage}</p>
         <div className="ask-buttons">
           <button type="button" className={answer === 'yes' ? 'button ask-yes' : 'button outline'} onClick={decide}>
@@ -53,7 +58,7 @@ export function SetAside({ text, calls, onSend, onAnswered, onBack }: Props) {
   }
   return (
     <section className="set-aside" role="alert">
-      <p>{chat.holds ? (chat.mayDecide ? t.holds : t.holdsApprover) : chat.mayDecide ? t.setsAside(calls.length) : t.setsAsideApprover(calls.length)}</p>
+      <p>{chat.holds ? (mine ? t.holds : t.holdsApprover) : mine ? t.setsAside(calls.length) : t.setsAsideApprover(calls.length)}</p>
       <div className="ask-buttons">
         {!chat.holds && (
           <button type="button" className="button outline" onClick={onSend}>
@@ -61,7 +66,7 @@ export function SetAside({ text, calls, onSend, onAnswered, onBack }: Props) {
           </button>
         )}
         <button type="button" className="button outline" onClick={onBack}>
-          {chat.mayDecide ? t.answerFirst : t.wait}
+          {mine ? t.answerFirst : t.wait}
         </button>
       </div>
     </section>

@@ -8,7 +8,8 @@ import { memo, useEffect, useId, useState } from 'react';
 import { firstOf, inputOf, outputOf, type Call, type First } from '../protocol';
 import { ApprovalRecordLine, hasRecord } from './ApprovalRecord';
 import { Arguments, Revealed } from './Arguments';
-import { useChat, useNow } from './context';
+import { mayAnswer } from './Ballot';
+import { called, useChat, useNow } from './context';
 import { Embed, useEmbeds } from './Embed';
 import { Icon, toolIcon } from './icons';
 import { ValueBlock } from './Json';
@@ -37,7 +38,7 @@ function AskedBelow({ call }: { call: Call }) {
     <p className="asked" data-call={call.id}>
       <Icon name="shield" size={16} />
       <span>
-        {rich(chat.mayDecide ? t.waitsBelow : t.waitsApprover, { tool: <code>{call.name}</code> })}
+        {rich(mayAnswer(call.approval!, chat.mayDecide) ? t.waitsBelow : t.waitsApprover, { tool: <code><Revealed text={call.name} /></code> })}
       </span>
     </p>
   );
@@ -86,7 +87,7 @@ function ToolCard({ call }: { call: Call }) {
       {running && <Bar call={call} />}
       <button type="button" className="tool-head" aria-expanded={open} aria-controls={body} onClick={() => setOpen(!open)}>
         <Icon name={toolIcon(call.name)} size={18} />
-        <code className="tool-name">{call.name || t.tool}</code>
+        <code className="tool-name">{call.name ? <Revealed text={call.name} /> : t.tool}</code>
         <span className="tool-summary">{announcing ? call.intent : summaryOf(call)}</span>
         <State call={call} />
         <Icon name="chevron" size={16} />
@@ -105,8 +106,7 @@ function ToolCard({ call }: { call: Call }) {
 function SettledLine({ call, by }: { call: Call; by: string }) {
   const chat = useChat();
   const happened = call.status === 'done';
-  const who = chat.name(by) === 'you' ? t.you : by;
-  return <p className="settled">{by === 'check' ? t.settledByCheck(happened) : t.settledAs(who, happened)}</p>;
+  return <p className="settled">{by === 'check' ? t.settledByCheck(happened) : t.settledAs(called(chat, by), happened)}</p>;
 }
 
 /* The same had been done: when, for whom, and what came of it then. */
@@ -115,7 +115,7 @@ function FirstLine({ first }: { first: First }) {
   return (
     <div className="settled" data-first>
       <p>
-        <Revealed text={t.doneFirst(chat.name(first.by) === 'you' ? t.you : first.by, fullTime(first.at))} part />
+        <Revealed text={t.doneFirst(called(chat, first.by), fullTime(first.at))} part />
       </p>
       <Arguments input={{ [t.firstResult]: first.result }} />
     </div>
@@ -146,7 +146,7 @@ function State({ call }: { call: Call }) {
     <span className="tool-state">
       {call.status === 'running' ? <span className="spin" aria-hidden="true" /> : <Icon name={firstOf(call) ? 'copy' : stateIcon[call.status]} size={16} />}
       <span className="tool-word">{wordOf(call)}</span>
-      {call.ms !== undefined && <span className="tool-ms">{duration(call.ms)}</span>}
+      {call.ms !== undefined && call.ms >= 1 && <span className="tool-ms">{duration(call.ms)}</span>}
       {call.ms === undefined && running && call.startedAt && <Elapsed since={call.startedAt} />}
     </span>
   );

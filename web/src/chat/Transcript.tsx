@@ -21,7 +21,6 @@ interface Props {
   /** Counts messages sent from here: each one pins the view. */
   sent: number;
   waiting: boolean;
-  /** Whether an earlier version is being read: what is sent does not go there. */
   /** An earlier version is on the screen: the answer that it ends with, which a message goes on from. */
   onOld: (after: string | null) => void;
   /** Loads the messages before the first one. */
@@ -77,7 +76,7 @@ export function Transcript({ thread, state, sent, waiting, onOld, onOlder }: Pro
           {turns.length === 0 && told && <MessageView message={told} last={told.status === 'parked'} />}
           {turns.length === 0 && tail}
         </div>
-        {!stick.pinned && (
+        {!stick.pinned && stick.away && (
           <button type="button" className="jump" onClick={toEnd}>
             <Icon name="down" size={16} />
             {stick.news ? t.newBelow : t.toLatest}

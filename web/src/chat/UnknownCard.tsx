@@ -30,7 +30,7 @@ export function UnknownCard({ call }: { call: Call }) {
         <span>{t.unknownTitle}</span>
       </h3>
       <p>
-        {rich(t.unknownBody, { tool: <code>{call.name}</code>, why: <Revealed text={call.error ?? t.unknownWhy} part /> })}
+        {rich(t.unknownBody, { tool: <code><Revealed text={call.name} /></code>, why: <Revealed text={call.error ?? t.unknownWhy} part /> })}
       </p>
       {call.approval?.ask && (
         <p className="record-ask">

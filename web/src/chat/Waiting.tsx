@@ -2,7 +2,8 @@
 import { useMemo, useState } from 'react';
 import type { AnswerTerms, ApprovalRecord, Call, PendingApproval } from '../protocol';
 import { withRecord } from '../protocol/calls';
-import { Refused, Unreachable, type Api } from '../transport/api';
+import { decidedWords, Refused, Unreachable, type Api } from '../transport/api';
+import { tookAnswer } from '../transport/decisions';
 import { newId } from '../transport/session';
 import { t } from '../words';
 import { rich } from '../words/rich';
@@ -35,7 +36,8 @@ export function Waiting({ record, api, onDone, onOpen }: Props) {
       look: () => void onDone(null),
       decide: (id, confirmed, terms) => {
         setMine({ sending: confirmed ? 'approve' : 'deny' });
-        void decide(api, id, confirmed, terms).then(async ({ words, error }) => {
+        const unsure = () => setMine({ sending: confirmed ? 'approve' : 'deny', error: t.notKnownYet });
+        void decide(api, id, confirmed, terms, unsure).then(async ({ words, error }) => {
           await onDone(words ?? null);
           setMine(error ? { error } : {});
         });
@@ -109,16 +111,30 @@ async function changedInto(api: Api, id: string): Promise<string> {
   return record?.status === 'pending' ? t.changedAsks : t.approvedChanged;
 }
 
+interface Came {
+  words?: string;
+  error?: string;
+}
+
 /* Somebody who was faster is not an error. */
-async function decide(api: Api, id: string, confirmed: boolean, terms?: AnswerTerms): Promise<{ words?: string; error?: string }> {
+async function decide(api: Api, id: string, confirmed: boolean, terms: AnswerTerms | undefined, unsure: () => void): Promise<Came> {
   try {
     const { status, replaced_by } = await api.decide(id, { confirmed, ...terms, answer_id: newId('a') });
     if (replaced_by) return { words: await changedInto(api, replaced_by) };
     return { words: status === 'pending' ? t.voteTaken : confirmed ? t.approved : t.denied };
   } catch (e) {
+    if (e instanceof Unreachable) return lookedUp(api, id, unsure);
     const found = e instanceof Refused && e.status === 409 ? await api.decided(id) : null;
     if (found) return { words: found.words };
-    if (e instanceof Unreachable) return { error: t.nothingDecided };
     return { error: e instanceof Error ? e.message : t.failed };
   }
+}
+
+/* It may have arrived, and only its answer was lost. */
+async function lookedUp(api: Api, id: string, unsure: () => void): Promise<Came> {
+  unsure();
+  const record = await api.approvalInTime(id, () => true);
+  if (!record) return { error: t.nothingWaits };
+  if (!tookAnswer(record)) return { error: t.notArrived };
+  return { words: record.status === 'pending' ? t.voteTaken : decidedWords(record) };
 }

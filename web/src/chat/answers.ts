@@ -1,4 +1,7 @@
-/* answers.ts -- whether a message is a plain yes or no, in some of the languages people write to us. */
+/* answers.ts -- whether a message is a plain yes or no, in some of the languages people write to us; and whether a label
+ * reads like a decision. */
+import { skeleton } from './reveal';
+
 const yes = [
   ...'yes y yep yeah yup sure ok okay approve approved confirm confirmed accept'.split(' '),
   ...['go ahead', 'do it', 'yes please', 'please do', 'go for it'],
@@ -24,4 +27,26 @@ export function answerOf(text: string): 'yes' | 'no' | null {
     .replace(/[.,!。、！\s]+/gu, ' ')
     .trim();
   return verdicts.get(bare) ?? null;
+}
+
+const decisions = 'approve|approved|approval|allow|authori[sz]e|permit|grant|confirm|accept|deny|reject|refuse|decline';
+const word = new RegExp(`(?<![a-z])(?:${decisions})(?![a-z])|genehmig|erlaub|freigeb|freigabe|zulassen|ablehn|verweiger|承認|許可|拒否|却下|允许|批准|拒绝`, 'u');
+/* Letters that stand alone: "A p p r o v e". */
+const spaced = /(?<![a-z])[a-z](?:[^a-z]+[a-z](?![a-z]))+/g;
+const digits: Record<string, string> = { '0': 'o', '3': 'e', '4': 'a', '5': 's', '7': 't', '@': 'a', $: 's' };
+
+/** A label that is a plain answer, whatever stands around it: on a button that acts it would be taken for one. */
+export function soundsLikeAnswer(label: string): boolean {
+  return answerOf(skeleton(label).replace(/[^\p{L}\s’']+/gu, ' ')) !== null;
+}
+
+/** A label that could be taken for a decision, also with look-alikes, accents, digits or gaps in it. Decisions are made on
+ * the card of a request, and nowhere else. */
+export function soundsLikeDecision(label: string): boolean {
+  const looks = skeleton(label).normalize('NFD').replace(/\p{M}/gu, '');
+  const plain = looks.normalize('NFC').replace(/[03457@$]/g, (c) => digits[c]!);
+  return ['i', 'l'].some((one) => {
+    const read = plain.replace(/[1!|]/g, one);
+    return [read, read.replace(spaced, (m) => m.replace(/[^a-z]/g, '')), looks.normalize('NFC')].some((x) => word.test(x));
+  });
 }

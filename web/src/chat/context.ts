@@ -1,7 +1,9 @@
 /* context.ts -- what the parts of a conversation can ask of the page around them. */
 import { createContext, useContext, useEffect, useState, useSyncExternalStore } from 'react';
-import type { AnswerTerms, Message, SuggestedAction, Usage, VersionOf } from '../protocol';
+import { self, type AnswerTerms, type Call, type Message, type SuggestedAction, type Usage, type VersionOf } from '../protocol';
 import type { ToolInfo } from '../transport/api';
+import { t } from '../words';
+import { nameOf } from './people';
 
 export interface ChatActions {
   /** False where somebody else decides what this person asks for. */
@@ -24,6 +26,10 @@ export interface ChatActions {
   retrySend(id: string): void;
   discard(id: string): void;
   edit(id: string, text: string): void;
+  /** What waits for an answer and would be set aside by a message. */
+  asking?(): Call[];
+  /** Where half-written changes of a message are kept: "" is none. */
+  keptEdit?: { get(id: string): string; set(id: string, text: string): void };
   regenerate(answer: Message): void;
   /** The tools that did something, from this message on, which asking again does not undo. */
   ran(from: string): string[];
@@ -54,7 +60,7 @@ export const alone: ChatActions = {
   again: () => undefined,
   beside: () => undefined,
   tool: () => undefined,
-  name: (who) => who,
+  name: (who) => (who === self ? 'you' : nameOf(who)),
 };
 
 export const ChatContext = createContext<ChatActions | null>(null);
@@ -63,6 +69,12 @@ export function useChat(): ChatActions {
   const chat = useContext(ChatContext);
   if (!chat) throw new Error('outside of a conversation');
   return chat;
+}
+
+/** Somebody within a sentence: "you", or what they are called. */
+export function called(chat: Pick<ChatActions, 'name'>, who: string): string {
+  const name = chat.name(who);
+  return name === 'you' ? t.you : (name ?? nameOf(who));
 }
 
 /** The server's address, "" on its own page: frames and what is loaded late come from there. */

@@ -1,11 +1,11 @@
 // Nothing in what a person approves can hide.
 import { expect, test } from 'vitest';
-import { reveal, skeleton } from './reveal';
+import { reveal, seen, skeleton } from './reveal';
 
 const marked = (text: string) => reveal(text).flatMap((p) => (p.hidden ? [p.text] : []));
 
 test('ordinary text of many languages is left as it is', () => {
-  for (const text of ['Hanako', 'Straße 5', 'привет, как дела?', 'он и она', '東京都 港区', 'مرحبا', 'naïve café', '👩‍👩‍👧 ❤️ 1️⃣', 'α, β und γ', 'ＡＢＣ', '1 000,50'])
+  for (const text of ['Hanako', 'Straße 5', 'привет, как дела?', 'он и она', '東京都 港区', 'مرحبا', 'naïve café', '👩‍👩‍👧 ❤️ 1️⃣', 'α, β und γ', 'ＡＢＣ', '1 000,50', 'Việt Nam', 'nu\u0302\u0301ng', 'สวัสดีครับ', 'नमस्ते', 'm², 20 ℃, №5, Acme™', 'ß ﬁ', 'ɔkyerɛwfoɔ', 'Işık', '‚so‘', '7:30', '1/2'])
     expect([text, marked(text)]).toEqual([text, []]);
 });
 
@@ -17,6 +17,50 @@ test('what cannot be seen, turns or fills is named', () => {
   expect(marked('x\ufe0f')).toEqual(['U+FE0F']);
   expect(marked('pay \u{e0041}')).toEqual(['U+E0041']);
   expect(marked('Ken ')).toEqual(['U+0020']);
+});
+
+test('blanks that push what follows away are named, and indented lines are not', () => {
+  expect(marked(`5${' '.repeat(300)}000000`)).toEqual(['U+0020 × 300']);
+  expect(marked(`5${'\u3000'.repeat(120)}000000`)).toEqual(['U+3000 × 120']);
+  expect(marked('Bob\t\tEvil')).toEqual(['U+0009 × 2']);
+  expect(marked('Bob\u3000\u3000')).toEqual(['U+3000 × 2']);
+  expect(marked('東京\u3000太郎')).toEqual([]);
+  expect(marked('{\n    "a": 1,\n\t\t"b": 2\n}')).toEqual([]);
+  expect(marked('An end.  A beginning.')).toEqual([]);
+});
+
+test('digits of another script are named beside ours, or where nobody writes that script', () => {
+  for (const text of ['5\u0660', '5\uff10', '\u0665\u0660', '5\u{1d7d8}']) expect([text, marked(text)]).toEqual([text, [text]]);
+  expect(marked('المبلغ \u0665\u0660')).toEqual([]);
+});
+
+test('marks that pile up, hang on nothing or strike out are named', () => {
+  expect(marked('a\u0301\u0302\u0303\u0304b')).toEqual(['U+0303', 'U+0304']);
+  expect(marked('\u0301a')).toEqual(['U+0301']);
+  expect(marked('x \u0315y')).toEqual(['U+0315']);
+  expect(marked('5\u03360\u0336')).toEqual(['U+0336', 'U+0336']);
+  expect(marked(`z${'\u0322'.repeat(40)}`)).toEqual(['U+0322 × 38']);
+});
+
+test('the same hidden character again is counted', () => {
+  expect(marked('a\u200b\u200b\u200bb\u200b')).toEqual(['U+200B × 3', 'U+200B']);
+  expect(marked('Ken   ')).toEqual(['U+0020 × 3']);
+  expect(reveal('\u200b'.repeat(5000))).toHaveLength(1);
+});
+
+test('signs that are taken for letters, points or slashes are marked', () => {
+  expect(marked('p\u0251ypal')).toEqual(['p\u0251ypal']);
+  expect(marked('\u216cisa')).toEqual(['\u216cisa']);
+  expect(marked('bank\u2024com')).toEqual(['bank\u2024com']);
+  expect(marked('1\u201a000 USD')).toEqual(['1\u201a000']);
+  expect(marked('https:\u2215\u2215bank.com')).toHaveLength(1);
+  expect(marked('bank.com\u2044evil')).toEqual(['bank.com\u2044evil']);
+});
+
+test('names within sentences are plain text, and hide nothing', () => {
+  expect(seen('ada')).toBe('ada');
+  expect(seen('ad\u200ba')).toBe('ad⟨U+200B⟩a');
+  expect(seen('\u202efay')).toBe('⟨U+202E⟩fay');
 });
 
 test('words that look like other words are marked', () => {

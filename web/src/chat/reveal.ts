@@ -1,11 +1,12 @@
 /* reveal.ts -- what a person approves must be what they see.
  *
  * Characters that cannot be seen, that turn the direction of the text or that
- * only fill a place are shown by name; so are blanks at the ends and blanks
- * that are not a space. Words that could be taken for other words are marked:
- * letters of several alphabets in one word, a whole word of letters that look
- * like Latin ones, letters borrowed from mathematics. Nothing is left out and
- * nothing is reordered.
+ * only fill a place are shown by name; so are blanks at the ends, blanks that
+ * are not a space, and marks that strike a letter out or pile up on it. Words
+ * that could be taken for other words are marked: letters of several alphabets
+ * in one word, a whole word of letters that look like Latin ones, signs that
+ * look like letters, dots and slashes that are none. Nothing is left out and
+ * nothing is reordered. (Pages without script: src/base/guise.h, glyph.h.)
  */
 import { t, type Words } from '../words';
 
@@ -16,6 +17,7 @@ export interface Piece {
 }
 
 const names: Record<number, keyof Words['hidden']> = {
+  0x0009: 'tab',
   0x0020: 'endSpace',
   0x00a0: 'nbsp',
   0x00ad: 'softHyphen',
@@ -47,6 +49,11 @@ const names: Record<number, keyof Words['hidden']> = {
   0xffa0: 'filler',
 };
 
+// Drawn onto the character before them. Two on one are language (Vietnamese); more, or one on nothing, cover what
+// stands around them. Those that strike through or enclose say something else than the letter alone.
+const marks = '[\\u0300-\\u036f\\u0483-\\u0489\\u1ab0-\\u1aff\\u1dc0-\\u1dff\\u20d0-\\u20ff\\u3099\\u309a\\ufe20-\\ufe2f]';
+const strikes = '[\\u0334-\\u0338\\u0488\\u0489\\u20d2\\u20d3\\u20d8-\\u20da\\u20dd-\\u20e2\\u20e4-\\u20e6\\u20ea\\u20eb]';
+
 // Joiners and selectors inside emoji are ordinary; alone they hide things.
 const invisible = new RegExp(
   [
@@ -56,25 +63,40 @@ const invisible = new RegExp(
     '[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u00a0\\u00ad\\u034f\\u061c\\u115f\\u1160\\u1680\\u17b4\\u17b5\\u180b-\\u180f]',
     '[\\u2000-\\u200c\\u200e\\u200f\\u2028-\\u202f\\u205f-\\u206f\\u2800\\u3164\\ufeff\\uffa0\\ufff0-\\ufffb\\u{1d159}\\u{1d173}-\\u{1d17a}]',
     '[\\u{e0000}-\\u{e007f}]',
+    `(?<=${marks}{2})${marks}|(?<![^\\s])${marks}|${strikes}`,
   ].join('|'),
   'gu',
 );
 
+/* Blanks that push what follows out of sight. One ideographic space is writing; lines may be indented. */
+const gaps = '(?<=\\S)(?:[ \\t\\u3000]{3,}|[ \\t]*\\t[ \\t]*|\\u3000{2,})';
+const within = new RegExp(`${invisible.source}|${gaps}`, 'gu');
+
 /* Also what hangs over at the ends of a whole value. */
-const hanging = new RegExp(`${invisible.source}|^ +| +$`, 'gu');
+const hanging = new RegExp(`${invisible.source}|^[ \\u3000]+|[ \\u3000]+$|${gaps}`, 'gu');
 
 /** The text in pieces, those marked that are not what they seem. Blanks at its ends are ordinary when it is `part` of a text. */
 export function reveal(text: string, part = false): Piece[] {
   const out: Piece[] = [];
   const foreign = foreignWords(text);
   let at = 0;
-  for (const m of text.matchAll(part ? invisible : hanging)) {
+  for (const m of text.matchAll(part ? within : hanging)) {
     if (m.index > at) out.push(...words(text.slice(at, m.index), foreign));
-    for (const c of m[0]) out.push({ text: `U+${c.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`, hidden: nameOf(c) });
+    const ends = m.index === 0 || m.index + m[0].length === text.length;
+    for (const c of m[0]) hide(out, c, ends);
     at = m.index + m[0].length;
   }
   if (at < text.length) out.push(...words(text.slice(at), foreign));
   return out;
+}
+
+/* The same one again is counted, not written again: a thousand of them are no thousand notes. */
+function hide(out: Piece[], c: string, ends: boolean): void {
+  const text = `U+${c.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`;
+  const last = out.at(-1);
+  const [before, times = '1'] = last?.hidden ? last.text.split(' × ') : [];
+  if (before === text) last!.text = `${text} × ${Number(times) + 1}`;
+  else out.push({ text, hidden: c === ' ' && !ends ? t.hidden.spaces : nameOf(c) });
 }
 
 function nameOf(c: string): string {
@@ -82,6 +104,7 @@ function nameOf(c: string): string {
   if (names[code]) return t.hidden[names[code]];
   if (/\p{Zs}/u.test(c)) return t.hidden.blank;
   if (/\p{Variation_Selector}/u.test(c)) return t.hidden.selector;
+  if (/\p{M}/u.test(c)) return t.hidden.mark;
   return t.hidden.invisible;
 }
 
@@ -97,7 +120,7 @@ function foreignWords(text: string): boolean {
 function words(text: string, foreign: boolean): Piece[] {
   const out: Piece[] = [];
   for (const piece of text.split(/(\s+)/)) {
-    const why = disguise(piece, foreign);
+    const why = disguise(piece, foreign, text);
     const last = out.at(-1);
     if (why) out.push({ text: piece, hidden: why });
     else if (last && !last.hidden) last.text += piece;
@@ -106,18 +129,39 @@ function words(text: string, foreign: boolean): Piece[] {
   return out;
 }
 
-function disguise(word: string, foreign: boolean): string | undefined {
+// Mathematical and circled letters; small capitals and others of phonetics that no language writes; Roman numerals.
+const signs =
+  /[\u{1d400}-\u{1d7ff}\u2460-\u24ff\u{1f130}-\u{1f189}\u0251\u0261\u0262\u026a\u0274\u0280\u0299\u029c\u029f\u1d00-\u1d2b\ua730\ua731\u2102\u2107\u210a-\u2113\u2115\u2118-\u211d\u2124\u2128\u212c-\u2134\u2145-\u2149\u2160-\u217f]|\u2139(?!\ufe0f)/u;
+// Inside a word or a number: what is taken for a point, a comma, a colon, a semicolon or a slash.
+const dots = /(?<=[\p{L}\p{N}/:])[\u02d0\u037e\u0589\u05c3\u066b\u066c\u06d4\u0701\u0702\u201a\u2024\u2044\u2215\u2236\u29f8\ua4f8\ua4fa\ua789]+(?=[\p{L}\p{N}/])/u;
+
+// Digits of other scripts: ordinary where that script is written, and not beside ours.
+const digits = /(?![0-9\uff10-\uff19\u{1d7ce}-\u{1d7ff}])\p{Nd}/u;
+
+function disguise(word: string, foreign: boolean, text: string): string | undefined {
   if (cousins.test(word) && /\p{Script=Latin}/u.test(word)) return t.hidden.mixed;
   const letters = word.replace(/[^\p{L}]/gu, '');
   if (!foreign && letters && twins.test(letters)) return t.hidden.twins;
-  if (/[\u{1d400}-\u{1d7ff}\u2460-\u24ff\u{1f130}-\u{1f189}]/u.test(word)) return t.hidden.signs;
+  if (signs.test(word)) return t.hidden.signs;
+  if (dots.test(word)) return t.hidden.dots;
   if (/[\uff01-\uff5e]/u.test(word) && /[!-~]/.test(word)) return t.hidden.widths;
+  if (digits.test(word) && (/[0-9\uff10-\uff19]/u.test(word) || !/(?!\p{Script=Latin})\p{L}/u.test(text))) return t.hidden.digits;
   return undefined;
+}
+
+/** The same in one line of plain text, for names within sentences. */
+export function seen(text: string): string {
+  return reveal(text).map((p) => (p.hidden && p.text.startsWith('U+') ? `⟨${p.text}⟩` : p.hidden ? `${p.text} (${p.hidden})` : p.text)).join('');
+}
+
+/** Without what cannot be seen or turns the text around: for names that nobody decides by. */
+export function visible(text: string): string {
+  return text.replace(invisible, '');
 }
 
 /** The text as it looks: without what cannot be seen, and look-alikes as the Latin letters they are taken for. */
 export function skeleton(text: string): string {
-  const seen = text.normalize('NFKC').replace(invisible, '').toLowerCase();
+  const seen = visible(text.normalize('NFKC')).toLowerCase();
   return seen.replace(/./gu, (c) => latin[c] ?? c);
 }
 

@@ -1,6 +1,6 @@
 // What was filled into a question stands off from its words.
 import { expect, test } from 'vitest';
-import { valuesIn } from './sentence';
+import { valuesIn, withChanges } from './sentence';
 
 const filled = (sentence: string, input: unknown) => valuesIn(sentence, input).flatMap((s) => (s.value ? [s.text] : []));
 
@@ -25,4 +25,12 @@ test('nothing is left out', () => {
       .map((s) => s.text)
       .join(''),
   ).toBe(sentence);
+});
+
+test('a sentence says what was approved after a change, or nothing of it', () => {
+  const was = { amount: 50, currency: 'USD', recipient: 'Ken' };
+  expect(withChanges('Send 50 USD to Ken?', was, { ...was, amount: 45, memo: 'x' })).toBe('Send 45 USD to Ken?');
+  expect(withChanges('Send 50 USD to Ken?', was, { ...was, recipient: 'Ann? No' })).toBe('Send 50 USD to "Ann? No"?');
+  const twice = { amount: 50, fee: 50 };
+  expect(withChanges('Send 50 and 50?', twice, { ...twice, amount: 45 })).toBe(null);
 });

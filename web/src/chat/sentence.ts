@@ -22,6 +22,37 @@ export function valuesIn(sentence: string, input: unknown): Span[] {
   );
 }
 
+/**
+ * The sentence with the arguments that were changed after it was made; null where it does not say which of its values
+ * they are.
+ */
+export function withChanges(sentence: string, was: unknown, now: unknown): string | null {
+  if (!isObject(was) || !isObject(now)) return null;
+  const text = new Map<string, string>();
+  for (const [name, before] of Object.entries(was)) {
+    const becomes = filled(now[name]);
+    const changed = JSON.stringify(before) !== JSON.stringify(now[name]);
+    if (changed && (plain(before) === null || becomes === null)) return null; // nobody can tell where it stands
+    for (const shown of [filled(before), plain(before)]) {
+      if (shown === null || becomes === null) continue;
+      if (text.has(shown) && text.get(shown) !== becomes) return null;
+      text.set(shown, becomes);
+    }
+  }
+  return valuesIn(sentence, was)
+    .map((s) => (s.value ? (text.get(s.text) ?? s.text) : s.text))
+    .join('');
+}
+
+function plain(v: unknown): string | null {
+  return typeof v === 'string' || typeof v === 'number' || v instanceof Exact ? String(v) : null;
+}
+
+/* As the server fills it in. */
+function filled(v: unknown): string | null {
+  return typeof v === 'string' && !/^[\p{L}\p{N}](?:[\p{L}\p{N} .,'-]*[\p{L}\p{N}.])?$/u.test(v) ? JSON.stringify(v) : plain(v);
+}
+
 interface Place {
   from: number;
   to: number;

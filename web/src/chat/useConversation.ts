@@ -33,6 +33,7 @@ export interface Around {
   /** Actions of the page itself; the server's go to the server. */
   onAction: (action: SuggestedAction) => void;
   cost: (usage: Usage) => string | null;
+  keptEdit?: ChatActions['keptEdit'];
 }
 
 export type Conversation = ReturnType<typeof useConversation>;
@@ -46,6 +47,7 @@ export function useConversation({
   before,
   onAction,
   cost,
+  keptEdit,
 }: Around) {
   const { state } = snap;
   const [sent, setSent] = useState(0);
@@ -65,7 +67,7 @@ export function useConversation({
   /** False: it is held, and stays in the composer. */
   const offer = useCallback(
     (text: string, files: FilePart[]): boolean => {
-      const aside = waits(session) && !session.occupied();
+      const aside = waits(session.get().state).length > 0 && !session.occupied();
       if (aside) setHeld({ text, files });
       else transmit(text, files);
       return !aside;
@@ -100,6 +102,8 @@ export function useConversation({
         action.handler === 'server' ? session.act(action.action, action.data) : onAction(action),
       retrySend: (id) => void session.retrySend(id),
       discard: (id) => takeBack(session.discard(id)),
+      asking: () => (session.occupied() ? [] : waits(session.get().state)),
+      keptEdit,
       edit: (id, text) => (setSent((n) => n + 1), void session.edit(id, text)),
       regenerate: (answer) => (setSent((n) => n + 1), void session.regenerate(answer)),
       ran: (from) => {
@@ -121,7 +125,7 @@ export function useConversation({
       tool: (name) => tools.find((t) => t.name === name),
       name: nameFor(me),
     }),
-    [session, send, takeBack, onAction, composer, tools, me, cost],
+    [session, send, takeBack, onAction, composer, tools, me, cost, keptEdit],
   );
 
   const artifacts = useArtifacts(state, tools);
@@ -139,7 +143,7 @@ export function useConversation({
     beside: artifacts.some((c) => c.id === beside) ? beside : null,
     setBeside,
     artifacts,
-    asking: state.open ? callsOf(state.open).filter((c) => c.status === 'asking') : [],
+    asking: waits(state),
     streaming: isStreaming(state) || session.awaitsFirstWord(),
     waiting: !state.open && session.awaitsFirstWord(),
     empty: state.messages.length === 0 && !state.open,
@@ -158,7 +162,6 @@ function useArtifacts(state: ThreadState, tools: ToolInfo[]): Call[] {
   }, [state.messages, tools]);
 }
 
-function waits(session: Session): boolean {
-  const { open } = session.get().state;
-  return open !== null && callsOf(open).some((c) => c.status === 'asking');
+function waits({ open }: ThreadState): Call[] {
+  return open ? callsOf(open).filter((c) => c.status === 'asking') : [];
 }

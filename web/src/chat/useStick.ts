@@ -13,6 +13,8 @@ export interface Stick {
   scroller: RefObject<HTMLDivElement | null>;
   content: RefObject<HTMLDivElement | null>;
   pinned: boolean;
+  /** There is something below what is seen; a hair's breadth of empty page is nothing. */
+  away: boolean;
   /** Something was added below since the reader left the end. */
   news: boolean;
   toEnd: () => void;
@@ -39,6 +41,7 @@ export function useStick(thread: string | null): Stick {
   const isPinned = useRef(true);
   const lastTop = useRef(0);
   const [pinned, setPinned] = useState(true);
+  const [away, setAway] = useState(false);
   const [news, setNews] = useState(false);
 
   const pin = useCallback((on: boolean) => {
@@ -61,13 +64,15 @@ export function useStick(thread: string | null): Stick {
     if (!el || !inner) return;
     let end = endOf(inner);
     let opened = -Infinity;
+    const restOf = () => el.scrollHeight - el.scrollTop - el.clientHeight;
     const grown = () => {
       const byHand = performance.now() - opened < byHand_ms;
       if (byHand) {
         // A card the reader opened must stay under the pointer, whatever that does to the end.
-        pin(el.scrollHeight - el.scrollTop - el.clientHeight <= near_px);
+        pin(restOf() <= near_px);
       } else if (isPinned.current) el.scrollTop = el.scrollHeight;
       else if (grew(end, endOf(inner))) setNews(true);
+      setAway(!isPinned.current && restOf() > near_px);
       end = endOf(inner);
     };
     const click = (e: Event) => {
@@ -78,11 +83,12 @@ export function useStick(thread: string | null): Stick {
     seen.observe(inner);
     seen.observe(el);
     const moved = () => {
-      const rest = el.scrollHeight - el.scrollTop - el.clientHeight;
+      const rest = restOf();
       const up = el.scrollTop < lastTop.current - 1;
       // Content that shrinks also moves the view up, but leaves it at the end.
       if (up && rest > 2) pin(false);
       else if (!up && rest <= near_px && !isPinned.current) pin(true);
+      setAway(rest > near_px);
       lastTop.current = el.scrollTop;
     };
     // A wheel turned up by a hair must count even if the view has not moved a pixel yet.
@@ -99,5 +105,5 @@ export function useStick(thread: string | null): Stick {
     };
   }, [pin]);
 
-  return { scroller, content, pinned, news, toEnd };
+  return { scroller, content, pinned, away, news, toEnd };
 }

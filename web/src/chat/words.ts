@@ -27,7 +27,8 @@ export function wordOf(call: Call): string {
 
 /** One line about a call: what it does now, or what it brought. */
 export function summaryOf(call: Call): string {
-  if (firstOf(call)) return ''; // its own line says it
+  if (firstOf(call)) return inputLine(call.input); // of what the same was done
+  if (call.approval?.settledBy) return ''; // its own line says it
   if (call.status === 'failed') return firstLine(call.error ?? '');
   if (call.status === 'running' || call.status === 'preparing' || call.status === 'queued' || call.status === 'offered') {
     return call.progress?.message ?? call.progress?.stage ?? call.intent ?? inputLine(call.input);
@@ -87,6 +88,11 @@ export function fullTime(at: number | string): string {
   return new Date(at).toLocaleString(locale, { dateStyle: 'medium', timeStyle: 'short' });
 }
 
+/** A day of the calendar, "2026-11-18", as people write it. */
+export function dayOf(day: string): string {
+  return new Date(`${day}T00:00:00Z`).toLocaleDateString(locale, { dateStyle: 'medium', timeZone: 'UTC' });
+}
+
 export function ago(at: number, now: number): string {
   const s = Math.max(0, Math.round((now - at) / 1000));
   if (s < 60) return t.now;
@@ -107,7 +113,7 @@ export function left(until: string, now: number): string {
 }
 
 /* Doors that people take for one. */
-const chats = ['live', 'ws', 'typed', 'seed-000'];
+const chats = ['live', 'ws', 'typed', 'toolcalls', 'seed-000'];
 
 /** By which way an answer came. */
 export function wayOf(via: string): string {

@@ -6,7 +6,7 @@
  */
 import { isObject, type ApprovalRecord, type Ballot, type Replaces } from './events';
 import type { Approval, ApprovalStatus, Call, CallStatus, Message } from './state';
-import { settled } from './state';
+import { self, settled } from './state';
 
 /**
  * Changes one call; the card appears at the end of the message if it has none yet.
@@ -58,7 +58,7 @@ function decided(a: Approval, status: ApprovalStatus, at?: number): Approval {
   return {
     ...rest,
     status,
-    ...(mine && !a.decidedBy ? { decidedBy: 'you' } : {}),
+    ...(mine && !a.decidedBy ? { decidedBy: self } : {}),
     ...(at && !a.decidedAt ? { decidedAt: new Date(at).toISOString() } : {}),
   };
 }
@@ -126,7 +126,7 @@ export function withRecord(c: Call, r: Partial<ApprovalRecord> & { id: string })
     ...(r.decided_at ? { decidedAt: r.decided_at } : {}),
     ...(r.decided_via ? { decidedVia: r.decided_via } : {}),
     ...(r.reason ? { reason: r.reason } : {}),
-    ...(r.decided_by && before?.decidedBy !== 'you' ? { decidedBy: r.decided_by } : {}),
+    ...(r.decided_by && before?.decidedBy !== self ? { decidedBy: r.decided_by } : {}),
     ...(r.settled_by ? { settledBy: r.settled_by } : {}),
     ...(r.requested_at ? { known: true } : {}),
     ...(r.replaces ? { instead: { by: r.replaces.by, was: r.replaces.input } } : {}),

@@ -225,9 +225,11 @@ export type TypedEvent =
 /** Events made on this side of the wire. */
 export type LocalEvent =
   | { type: 'user_message'; id: string; text: string; files?: FilePart[]; send: 'sending' | 'sent' }
-  | { type: 'send_state'; id: string; send: 'sending' | 'waiting' | 'sent' | 'failed'; error?: string }
+  | { type: 'send_state'; id: string; send: 'sending' | 'waiting' | 'sent' | 'failed'; error?: string; maybe?: boolean }
+  /** It is taken back: what it was to stand in for is there again. */
   | { type: 'drop_message'; id: string }
-  | { type: 'cut_from'; id: string }
+  /** `as`: the message that comes in its place. */
+  | { type: 'cut_from'; id: string; as?: string }
   /** The version that ends with this message is gone on with. */
   | { type: 'go_on'; after: string }
   /** `replay`: the connection tells the message from its beginning once more; otherwise the same id means that it goes on. */
@@ -244,7 +246,7 @@ export type LocalEvent =
   | { type: 'usage'; usage: Usage }
   | { type: 'summarised' }
   | { type: 'turn_end' }
-  | { type: 'decision'; id: string; state: 'sending' | 'failed'; confirmed: boolean; error?: string }
+  | { type: 'decision'; id: string; state: 'sending' | 'unsure' | 'failed'; confirmed: boolean; error?: string }
   | { type: 'approval'; record: Partial<ApprovalRecord> & { id: string } }
   | { type: 'claim'; tool_use_id: string; mine: boolean }
   | { type: 'stopping' };

@@ -72,13 +72,21 @@ function hydrateEnd(before: ThreadState, thread: StoredThread, records: Approval
   const renamed = renamedQuestions(before.messages, thread.messages);
   renamed.forEach((ours, id) => known.set(id, { ...ours, id, key: ours.key ?? ours.id }));
   const all = [...thread.pending.map((p) => ({ ...p, status: 'pending' })), ...records];
-  const messages = fromPage(thread.messages, all, known);
-  const arrived = new Set([...messages.map((m) => m.id), ...[...renamed.values()].map((m) => m.id)]);
+  const stored = fromPage(thread.messages, all, known);
+  const arrived = new Set([...stored.map((m) => m.id), ...[...renamed.values()].map((m) => m.id)]);
   const unsent = before.messages.filter((m) => m.role === 'user' && m.send && m.send !== 'sent' && !arrived.has(m.id));
+  const messages = withoutReplaced(stored, unsent, before.versions);
   const state = settle(before, thread, [...messages, ...lostEnd(before, messages), ...unsent]);
   const ours = renamed.size ? renameVersions(before.versions, renamed) : before.versions;
   const versions = thread.versions ? storedVersions(ours, thread.versions, all, new Set([...older, ...unsent].map((m) => m.id))) : ours;
   return versions === before.versions ? state : { ...state, versions };
+}
+
+/* What is not sent yet stands in the place of what it was written for, as long as that is there. */
+function withoutReplaced(stored: Message[], unsent: Message[], versions: ThreadState['versions']): Message[] {
+  const replaced = new Set(unsent.flatMap((m) => versions[m.id]?.at(-1)?.[0]?.id ?? []));
+  const at = stored.findIndex((m) => replaced.has(m.id));
+  return at < 0 ? stored : stored.slice(0, at);
 }
 
 /*

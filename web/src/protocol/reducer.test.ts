@@ -6,7 +6,7 @@ import { decodeChunk } from './chunks';
 import { parseTyped, type ThreadEvent } from './events';
 import { hydrate, prepend, type StoredThread } from './history';
 import { reduce, reduceAll } from './reducer';
-import { callsOf, emptyThread, readVersion, textOf, type Message, type ThreadState } from './state';
+import { callsOf, emptyThread, readVersion, self, textOf, type Message, type ThreadState } from './state';
 
 const search: ThreadEvent[] = [
   { type: 'user_message', id: 'u1', text: 'Find articles about CRISPR', send: 'sent' },
@@ -177,7 +177,7 @@ test('approved, the same message goes on', () => {
     { type: 'complete', payload: { message: '[[tool:0]]\n\nPaid.' } },
   ]);
   expect(s.messages).toHaveLength(2);
-  expect(callsOf(last(s))[0]).toMatchObject({ status: 'done', approval: { status: 'approved', decidedBy: 'you' } });
+  expect(callsOf(last(s))[0]).toMatchObject({ status: 'done', approval: { status: 'approved', decidedBy: self } });
 });
 
 test('denied elsewhere, the card closes by itself', () => {

@@ -22,9 +22,9 @@ export function reduce(s: ThreadState, e: ThreadEvent): ThreadState {
     case 'send_state':
       return sendState(s, e);
     case 'drop_message':
-      return { ...s, messages: s.messages.filter((m) => m.id !== e.id), statusText: null, waitingSince: null };
+      return dropMessage(s, e.id);
     case 'cut_from':
-      return cutFrom(caughtUp(s), e.id);
+      return cutFrom(caughtUp(s), e.id, e.as);
     case 'go_on':
       return goOn(caughtUp(s), e.after);
     case 'message_start':
@@ -324,7 +324,7 @@ function addUser(s: ThreadState, e: Of<'user_message'>): ThreadState {
  */
 function sendState(before: ThreadState, e: Of<'send_state'>): ThreadState {
   const s = e.send === 'sending' && before.open?.status === 'parked' ? close(before, 'done', e.at) : before;
-  const next = onMessage(s, e.id, (m) => ({ ...m, send: e.send, sendError: e.error }));
+  const next = onMessage(s, e.id, (m) => ({ ...m, send: e.send, sendError: e.error, maybe: e.maybe }));
   if (s.open || e.send === 'sent') return next;
   if (e.send === 'sending') return { ...next, waitingSince: s.waitingSince ?? e.at ?? null };
   return { ...next, statusText: null, waitingSince: null, stopping: false };
@@ -448,15 +448,24 @@ function close(s: ThreadState, status: Message['status'], at?: number, error?: M
 }
 
 /* What is cut off stays reachable, under the question it began with. */
-function cutFrom(s: ThreadState, id: string): ThreadState {
+function cutFrom(s: ThreadState, id: string, as?: string): ThreadState {
   const all = s.open ? [...s.messages, s.open] : s.messages;
   const at = all.findIndex((m) => m.id === id);
   if (at < 0) return s;
   const rest = { ...s, messages: all.slice(0, at), open: null };
   const question = all.slice(0, at + 1).findLast((m) => m.role === 'user');
   if (!question) return rest;
-  const earlier = s.versions[question.id] ?? [];
-  return { ...rest, versions: { ...s.versions, [question.id]: [...earlier, all.slice(all.indexOf(question))] } };
+  const { [question.id]: earlier = [], ...others } = s.versions;
+  return { ...rest, versions: { ...others, [as ?? question.id]: [...earlier, all.slice(all.indexOf(question))] } };
+}
+
+function dropMessage(s: ThreadState, id: string): ThreadState {
+  const { [id]: tails = [], ...others } = s.versions;
+  const tail = tails.at(-1) ?? [];
+  const earlier = tails.slice(0, -1);
+  const versions = tail[0] && earlier.length ? { ...others, [tail[0].id]: earlier } : others;
+  const messages = s.messages.flatMap((m) => (m.id === id ? tail : [m]));
+  return { ...s, messages, versions, statusText: null, waitingSince: null };
 }
 
 /* The version that ends with `after` takes the place of what is there, which becomes a version of it. One that lies within another comes after that. */
@@ -500,7 +509,7 @@ function decide(c: Call, e: Of<'decision'> | Of<'approval'>): Call {
   if (!c.approval || c.approval.status !== 'pending') return c;
   const { sending: _s, error: _e, ...rest } = c.approval;
   if (e.state === 'failed') return { ...c, approval: { ...rest, error: e.error } };
-  return { ...c, approval: { ...rest, sending: e.confirmed ? 'approve' : 'deny' } };
+  return { ...c, approval: { ...rest, sending: e.confirmed ? 'approve' : 'deny', ...(e.state === 'unsure' ? { error: e.error } : {}) } };
 }
 
 function onMessage(s: ThreadState, id: string, change: (m: Message) => Message): ThreadState {

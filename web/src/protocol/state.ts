@@ -32,6 +32,10 @@ export interface Edited {
   was: unknown;
 }
 
+/** Whoever decided in this very tab, before the server said who that is. No principal is called so: names have no
+ * control characters. */
+export const self = '\u0001';
+
 export interface Approval extends Ballot {
   id: string;
   /** The server's record was seen: what a rule or a grant says of it is known. */
@@ -121,6 +125,8 @@ export interface Message {
   /** User messages only. */
   send?: 'sending' | 'waiting' | 'sent' | 'failed';
   sendError?: string;
+  /** It waits to be sent, and may have arrived: the connection broke under it. */
+  maybe?: boolean;
 }
 
 export interface ThreadState {

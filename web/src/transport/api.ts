@@ -25,6 +25,10 @@ export class Refused extends Error {
 /* About three screens of short messages: one request while the reader goes through one of them. */
 const pageSize = 60;
 
+/* A look that is not answered by then is asked for again: the network may have changed under it. */
+const lookWithin_ms = 5000;
+const lookEvery_ms = 700;
+
 export interface ThreadInfo {
   id: string;
   title: string | null;
@@ -255,8 +259,24 @@ export class Api {
     return this.json('GET', `/v1/approvals?${q}`);
   }
 
-  approval(id: string): Promise<ApprovalRecord> {
-    return this.json('GET', `/v1/approvals/${id}`);
+  approval(id: string, signal?: AbortSignal): Promise<ApprovalRecord> {
+    return this.json('GET', `/v1/approvals/${id}`, undefined, { signal });
+  }
+
+  /**
+   * How a request stands, as soon as the server can say it: after an answer whose own answer was lost. null: it will not be
+   * said, or `wanted` has become false.
+   */
+  async approvalInTime(id: string, wanted: () => boolean): Promise<ApprovalRecord | null> {
+    while (wanted()) {
+      try {
+        return await this.approval(id, AbortSignal.timeout(lookWithin_ms));
+      } catch (error) {
+        if (error instanceof Refused && error.status !== 401) return null;
+      }
+      await new Promise((again) => setTimeout(again, lookEvery_ms));
+    }
+    return null;
   }
 
   /** The last lines of its conversation, where this person may read them. */
@@ -268,7 +288,7 @@ export class Api {
   async decided(id: string): Promise<{ record: ApprovalRecord; words: string } | null> {
     const record = await this.approval(id).catch(() => null);
     if (record?.status === 'pending') return null; // refused for another reason: it still waits
-    return record && { record, words: t.decidedAlready(t.decision[record.status] ?? record.status, record.decided_by ?? '') };
+    return record && { record, words: decidedWords(record) };
   }
 
   decide(
@@ -375,6 +395,11 @@ export class Api {
       throw new Unreachable(t.unreachable, { cause });
     }
   }
+}
+
+/** What became of a request, in a sentence. */
+export function decidedWords(record: ApprovalRecord): string {
+  return t.decidedAlready(t.decision[record.status] ?? t.decision.approved!, record.decided_by ?? '');
 }
 
 interface Init {

@@ -4,7 +4,7 @@
  * itself, which is what makes a second click do nothing. The server's record
  * wins over everything that was guessed here.
  */
-import { callsOf, type AnswerTerms, type Approval, type Call, type Message } from '../protocol';
+import { callsOf, self, type AnswerTerms, type Approval, type ApprovalRecord, type Call, type Message } from '../protocol';
 import { Refused, Unreachable, type Api } from './api';
 import type { Way } from './connection';
 import { newId, type Conversation } from './conversation';
@@ -36,7 +36,7 @@ export class Decisions {
       const record = {
         id: approvalId,
         status: confirmed ? 'approved' : 'denied',
-        decided_by: 'you',
+        decided_by: self,
         decided_at: new Date().toISOString(),
         reason: reason ?? null,
       };
@@ -103,7 +103,19 @@ export class Decisions {
         return;
       }
     }
+    if (error instanceof Unreachable) return this.unsure(id, confirmed);
     this.c.dispatch({ type: 'decision', id, state: 'failed', confirmed, error: words(error) });
+  }
+
+  /* It may have arrived, and only its answer was lost: nothing is claimed and nothing can be clicked until the server has said. */
+  private async unsure(id: string, confirmed: boolean): Promise<void> {
+    this.c.dispatch({ type: 'decision', id, state: 'unsure', confirmed, error: t.notKnownYet });
+    const waits = () => !!this.find(id)?.call.approval?.sending;
+    const record = await this.api.approvalInTime(id, waits);
+    if (!waits()) return; // told meanwhile
+    const error = !record ? t.noSuchConversation : tookAnswer(record) ? '' : t.notArrived;
+    this.c.dispatch({ type: 'decision', id, state: 'failed', confirmed, error });
+    if (record) this.c.dispatch({ type: 'approval', record });
   }
 
   private find(id: string): { call: Call; message: Message } | null {
@@ -116,12 +128,16 @@ export class Decisions {
   }
 }
 
+/** Of a request after an answer to it of which nothing was heard: whether that was taken, alone or as one of several. */
+export function tookAnswer(record: ApprovalRecord): boolean {
+  return record.status !== 'pending' || record.voted === true;
+}
+
 function incomplete(a: Approval, status: Call['status']): boolean {
   return (a.status === 'pending' && (!a.ask || !a.known)) || (status === 'denied' && !a.decidedBy);
 }
 
 function words(error: unknown): string {
   if (error instanceof Refused && error.status === 401) return t.signInFirst;
-  if (error instanceof Unreachable) return t.nothingDecided;
   return error instanceof Error ? error.message : t.failed;
 }

@@ -12,7 +12,7 @@
 import { confirmationTool, decodeChunk, parseExact, parseTyped } from '../protocol';
 import type { Api } from './api';
 import { readSse, type SseEvent } from './sse';
-import { replayed, userMessage } from './types';
+import { replayed, userMessages } from './types';
 import type { Channel, Deliveries, Delivery, OutgoingAnswer, OutgoingMessage, OutgoingResult, WireLog } from './types';
 
 export class HttpChannel implements Channel {
@@ -46,12 +46,12 @@ export class HttpChannel implements Channel {
   }
 
   send(thread: string, m: OutgoingMessage, signal: AbortSignal): Promise<Deliveries> {
-    return this.post(thread, userMessage(m), m.trigger ?? 'submit-message', m.messageId, m.requestId, signal, m.after);
+    return this.post(thread, userMessages(m), m.trigger ?? 'submit-message', m.messageId, m.requestId, signal, m.after);
   }
 
   answer(thread: string, a: OutgoingAnswer, signal: AbortSignal): Promise<Deliveries> {
     const part = this.mode === 'direct' ? nativeAnswer(a) : adkAnswer(a);
-    return this.post(thread, { id: a.messageId, role: 'assistant', parts: [part] }, 'submit-message', a.messageId, a.answerId, signal);
+    return this.post(thread, [{ id: a.messageId, role: 'assistant', parts: [part] }], 'submit-message', a.messageId, a.answerId, signal);
   }
 
   async result(thread: string, r: OutgoingResult): Promise<void> {
@@ -65,7 +65,7 @@ export class HttpChannel implements Channel {
 
   private async post(
     thread: string,
-    message: object,
+    messages: object[],
     trigger: string,
     messageId: string | undefined,
     requestId: string,
@@ -75,7 +75,7 @@ export class HttpChannel implements Channel {
     const page = this.page?.();
     const body = {
       id: thread,
-      messages: [message],
+      messages,
       trigger,
       ...(messageId ? { messageId } : {}),
       ...(after ? { after } : {}),

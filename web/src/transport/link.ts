@@ -189,7 +189,7 @@ export class Link {
 
   private async read(stream: Deliveries, feed: 'stream' | 'attach'): Promise<void> {
     let done = false;
-    for await (const d of stream) {
+    for await (const d of inTurns(stream)) {
       this.ok();
       if (d.done) done = true;
       this.host.deliver(d, feed);
@@ -198,7 +198,7 @@ export class Link {
   }
 
   private async follow(signal: AbortSignal): Promise<Step> {
-    for await (const d of this.host.channel().follow(this.thread, this.cursor ?? '0.0', signal)) {
+    for await (const d of inTurns(this.host.channel().follow(this.thread, this.cursor ?? '0.0', signal))) {
       this.ok();
       this.followFailures = 0;
       this.failures = 0;
@@ -278,4 +278,24 @@ export class Link {
 
 export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+const turnMax = 50; // deliveries
+
+/* What has piled up meanwhile is taken a little at a time: the page draws and listens in between. (Not by a timer: a hidden
+ * page has slow ones.) */
+async function* inTurns(stream: Deliveries): Deliveries {
+  let taken = 0;
+  for await (const d of stream) {
+    yield d;
+    if (++taken % turnMax === 0) await breath();
+  }
+}
+
+function breath(): Promise<void> {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => (port1.close(), resolve());
+    port2.postMessage(null);
+  });
 }

@@ -12,7 +12,7 @@
  */
 import { decodeChunk, isObject, parseExact, type ApprovalRecord, type ThreadEvent } from '../protocol';
 import { Refused, Unreachable, type Api } from './api';
-import { replayed, userMessage } from './types';
+import { replayed, userMessages } from './types';
 import type { Channel, Deliveries, Delivery, OutgoingAnswer, OutgoingMessage, OutgoingResult, WireLog } from './types';
 import { t } from '../words';
 
@@ -64,7 +64,7 @@ export class LiveChannel implements Channel {
 
   /** Whether a message is small enough for a socket. */
   takes(m: OutgoingMessage): boolean {
-    return new TextEncoder().encode(JSON.stringify(userMessage(m))).length < frameMax;
+    return new TextEncoder().encode(JSON.stringify(userMessages(m))).length < frameMax;
   }
 
   /** Asks a socket that looks open whether it is (the page became visible, the network changed, a message must get through). */
@@ -113,7 +113,7 @@ export class LiveChannel implements Channel {
     this.push({
       type: 'message',
       version: '1.0',
-      messages: [userMessage(m)],
+      messages: userMessages(m),
       trigger: m.trigger ?? 'submit-message',
       ...(m.messageId ? { messageId: m.messageId } : {}),
       ...(m.after ? { after: m.after } : {}),
@@ -121,7 +121,7 @@ export class LiveChannel implements Channel {
       request_id: m.requestId,
       answer_id: m.requestId,
     });
-    this.probe(proveWithin_ms + JSON.stringify(userMessage(m)).length / bytesPerMs);
+    this.probe(proveWithin_ms + JSON.stringify(userMessages(m)).length / bytesPerMs);
     return null;
   }
 

@@ -44,6 +44,8 @@ export interface OutboxHost {
   refused(): void;
   /** The server wants to know who is there. */
   signIn(): void;
+  /** The server had what was taken back. */
+  wasSent(): void;
 }
 
 export class Outbox {
@@ -51,6 +53,8 @@ export class Outbox {
   private letters = new Map<string, Letter>();
   /** The server has not heard of this conversation. */
   private unborn: boolean;
+  /** Taken back while the server could not be asked whether it has them. */
+  private takenBack = new Set<string>();
   /** Something was asked from this tab. */
   wrote = false;
 
@@ -96,9 +100,10 @@ export class Outbox {
     await this.transmit(this.letters.get(id)?.m ?? { id, requestId: id, text: textOf(m), files: filesOf(m) });
   }
 
-  /** Takes back a message that never left. */
+  /** Takes back a message that is not known to have left. */
   discard(id: string): Draft {
     const m = this.message(id);
+    if (m?.send === 'waiting') this.takenBack.add(id);
     this.c.dispatch({ type: 'drop_message', id });
     this.drop(id);
     return { text: m ? textOf(m) : '', files: m ? filesOf(m) : [] };
@@ -107,7 +112,7 @@ export class Outbox {
   /** Asks an earlier question differently, with the same files: what came after it is set aside. */
   async edit(id: string, text: string): Promise<void> {
     const m = this.message(id);
-    await this.launch({ id, requestId: newId('r'), text, files: m ? filesOf(m) : [], messageId: id });
+    await this.launch({ ...fresh(text, m ? filesOf(m) : []), messageId: id });
   }
 
   /** Asks for another answer to the last question. */
@@ -201,8 +206,12 @@ export class Outbox {
   takeBack(): void {
     for (const [id, letter] of this.letters) {
       if (letter.at !== 'socket') continue;
-      if (this.message(id)?.send === 'sending') letter.at = 'waiting';
-      else this.drop(id);
+      if (this.message(id)?.send !== 'sending') {
+        this.drop(id);
+        continue;
+      }
+      letter.at = 'waiting';
+      this.c.dispatch({ type: 'send_state', id, send: 'waiting', maybe: true });
     }
   }
 
@@ -229,10 +238,12 @@ export class Outbox {
     this.unborn = false;
     const all = [...thread.messages, ...(thread.versions ?? []).flatMap((v) => v.messages)];
     const ids = new Set(all.map((m) => m.id));
-    for (const m of this.c.get().queue.filter((q) => !q.messageId && ids.has(q.id))) {
+    for (const m of this.c.get().queue.filter((q) => q.id !== q.messageId && ids.has(q.id))) {
       this.options.keeper?.drop(this.c.id, m.id);
       this.forget(m.id);
     }
+    if ([...this.takenBack].some((id) => ids.has(id))) this.host.wasSent();
+    this.takenBack.clear();
   }
 
   /** What the state says has arrived, or has been taken back, is no longer kept. */
@@ -260,7 +271,7 @@ export class Outbox {
     const { id, requestId, text, files, messageId, after } = m;
     this.wrote = true;
     if (after) this.c.dispatch({ type: 'go_on', after });
-    if (messageId) this.c.dispatch({ type: 'cut_from', id });
+    if (messageId) this.c.dispatch({ type: 'cut_from', id: messageId, as: id });
     this.c.dispatch({ type: 'user_message', id, text, files, send: 'sending' });
     await this.transmit({ id, requestId, text, files, ...(messageId ? { messageId } : {}), ...(after ? { after } : {}) });
   }
@@ -268,10 +279,12 @@ export class Outbox {
   private async transmit(m: OutgoingMessage): Promise<void> {
     this.put(m, 'leaving');
     if (this.c.get().connection.state === 'gone') return this.giveBack();
+    let left = false;
     try {
       const named = this.c.id !== null;
       const thread = await this.way.thread();
       if (!named) this.moveKept(thread);
+      left = this.c.get().connection.state === 'ok';
       const how = await this.way.send(thread, m);
       if (how === 'socket') return this.put(m, 'socket');
       this.unborn = false;
@@ -279,11 +292,12 @@ export class Outbox {
       this.drop(m.id);
       this.host.taken();
     } catch (error) {
-      this.notSent(m, error);
+      this.notSent(m, error, left);
     }
   }
 
-  private notSent(m: OutgoingMessage, error: unknown): void {
+  /* `left`: it was given to a connection that seemed to be there. */
+  private notSent(m: OutgoingMessage, error: unknown, left = false): void {
     if (error instanceof Refused && error.status !== 401) {
       this.c.dispatch({ type: 'send_state', id: m.id, send: 'failed', error: error.message });
       this.put(m, 'refused');
@@ -291,7 +305,8 @@ export class Outbox {
       return;
     }
     this.put(m, 'waiting');
-    this.c.dispatch({ type: 'send_state', id: m.id, send: 'waiting' });
+    const maybe = left && !(error instanceof Refused);
+    this.c.dispatch({ type: 'send_state', id: m.id, send: 'waiting', ...(maybe ? { maybe } : {}) });
     if (error instanceof Refused) this.host.signIn();
     else if (!this.way.isOpen() && !this.c.id) void sleep(2000).then(() => this.flush());
   }

@@ -28,6 +28,7 @@ import { Decisions } from './decisions';
 import type { Connection, LinkHost } from './link';
 import { Outbox, type OutboxOptions } from './outbox';
 import type { Channel, Delivery, Mode } from './types';
+import { t } from '../words';
 
 export { newId, type Draft, type Snapshot, type Unsent } from './conversation';
 export type { ClientTool } from './clientTools';
@@ -73,6 +74,7 @@ export class Session implements LinkHost {
       taken: () => this.taken(),
       refused: () => void this.refresh(),
       signIn: () => this.connection({ state: 'signin' }),
+      wasSent: () => notice(t.wasSent),
     });
     this.decisions = new Decisions(api, this.c, this.way, notice);
     this.tools = new ClientTools(options, api, this.c, this.way, (call) =>
@@ -177,6 +179,7 @@ export class Session implements LinkHost {
     const before = this.get().connection;
     if (before.state === c.state && c.state !== 'lost') return;
     this.c.set({ connection: c });
+    if (c.state === 'lost') this.outbox.takeBack();
     if (c.state === 'ok' && before.state === 'lost') this.outbox.flush();
     if (c.state === 'gone') this.outbox.giveBack();
   }
@@ -223,6 +226,7 @@ export class Session implements LinkHost {
       this.untold = false;
       if (thread.state !== 'running') this.way.known(thread.seq);
       this.c.set({ state: hydrate(this.c.state, thread, list.approvals), title: thread.title });
+      this.outbox.arrived(thread);
       this.afterEvents();
     } catch {
       // the link notices by itself

@@ -37,9 +37,10 @@ export interface OutgoingMessage {
   after?: string;
 }
 
-/** A message as the AI SDK doors take it. */
-export function userMessage(m: OutgoingMessage): object {
-  return { id: m.id, role: 'user', parts: [...(m.files ?? []), { type: 'text', text: m.text }] };
+/** A message as the AI SDK doors take it; before it the one that it stands in for, by its id. */
+export function userMessages(m: OutgoingMessage): object[] {
+  const message = { id: m.id, role: 'user', parts: [...(m.files ?? []), { type: 'text', text: m.text }] };
+  return m.messageId && m.trigger !== 'regenerate-message' ? [{ id: m.messageId, role: 'user', parts: [] }, message] : [message];
 }
 
 export interface OutgoingAnswer {

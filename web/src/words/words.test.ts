@@ -7,6 +7,7 @@ import { choose, languages } from './index';
 import { de } from './de';
 import { en } from './en';
 import { ja } from './ja';
+import { wayOf } from '../chat/words';
 
 const web = join(import.meta.dirname, '../..');
 
@@ -140,8 +141,24 @@ test('the words that documents look for stand in English as they are', () => {
   expect([en.approvalRequired, en.processing, en.state.done]).toEqual(['Approval Required', 'Processing Approval…', 'Completed']);
 });
 
+test('every way by which a decision can come has its words', () => {
+  const doors = readFileSync(new URL('../../../docs/doors.md', import.meta.url), 'utf8');
+  const [, list] = /`decided_via` is ([^.]*)\./.exec(doors)!;
+  const ways = [...list!.replace(/\([^()]*\)/g, '').matchAll(/`([a-z-]+)`/g)].map((m) => m[1]!);
+  expect(ways).toContain('page');
+  expect(ways.filter((way) => wayOf(way) === en.viaOther(way))).toEqual([]);
+  for (const table of [de, ja]) expect(Object.keys(table.via)).toEqual(Object.keys(en.via));
+});
+
 test('the language is the first that the browser wishes and the page has', () => {
   expect(choose(languages, ['fr-FR', 'de-AT', 'en'])).toBe('de');
   expect(choose(['ja', 'en'], ['de'])).toBe('ja');
   expect(choose(['en'], [])).toBe('en');
+});
+
+test('the pages behind signed links call things as the page does', () => {
+  const table = readFileSync(new URL('../../../src/door/linkwords.h', import.meta.url), 'utf8');
+  const line = (name: string) => [...new RegExp(`W\\(${name}, ([^)]*)\\)`).exec(table)![1]!.matchAll(/"([^"]*)"/g)].map((m) => m[1]);
+  expect(line('approve')).toEqual([en.approve, de.approve, ja.approve]);
+  expect(line('deny')).toEqual([en.deny, de.deny, ja.deny]);
 });

@@ -6,40 +6,41 @@
  * address that may not be followed, a definition) is shown as text, so that
  * nothing is lost.
  */
-import type { Definition, FootnoteDefinition, Heading, List, ListItem, Nodes, Paragraph, RootContent, Table } from 'mdast';
-import { Fragment, memo, useEffect, useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
+import type { Definition, FootnoteDefinition, Heading, List, ListItem, Nodes, Paragraph, RootContent, Table, TableRow } from 'mdast';
+import { Fragment, memo, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore, type ReactNode, type RefObject } from 'react';
 import { CodeBlock } from './CodeBlock';
 import { Diagram } from './Diagram';
 import { Formula } from './Formula';
-import { hostOf, safeHref } from './links';
+import { hostOf, safeHref, targetBeside } from './links';
+import { waitForTurn } from './turns';
 import type { GrowingText, Unit } from './units';
 import { t } from '../../words';
 
-/* The parser is a third of all the page's own code and is not needed for its first picture: it comes behind
- * it, before the first answer. An answer that is there earlier keeps its place until then, unseen, so that no
+/* The parser is a third of all the page's own code and is not needed for its first picture: it is asked for behind
+ * it, by whoever writes a message or has an answer to show. An answer that is there earlier keeps its place until then, unseen, so that no
  * raw marks flash by; one that cannot be read, because the parser never comes, is shown as it was written. */
 type Reader = new () => GrowingText;
 let reader: Reader | 'comes' | 'missing' = 'comes';
 const waiting = new Set<() => void>();
-export const parserLoaded: Promise<void> = import('./units').then(
-  (m) => void (reader = m.GrowingText),
-  () => void (reader = 'missing'),
-);
-void parserLoaded.then(tellAll);
+let loading: Promise<void> | null = null;
 
-const tellMax = 20; // at a time: a long thread must not be one long task
+export function loadParser(): Promise<void> {
+  loading ??= import('./units')
+    .then(
+      (m) => void (reader = m.GrowingText),
+      () => void (reader = 'missing'),
+    )
+    .then(tellAll);
+  return loading;
+}
 
-/* The last first: it is the one in sight. */
-async function tellAll(): Promise<void> {
-  const all = [...waiting].reverse();
-  for (let i = 0; i < all.length; i++) {
-    if (waiting.has(all[i]!)) all[i]!();
-    if (i % tellMax === tellMax - 1) await new Promise((next) => setTimeout(next));
-  }
+function tellAll(): void {
+  for (const tell of [...waiting]) tell();
 }
 
 function watchReader(tell: () => void): () => void {
   waiting.add(tell);
+  void loadParser();
   return () => waiting.delete(tell);
 }
 
@@ -61,38 +62,82 @@ function Read({ reader: New, text, growing }: { reader: Reader; text: string; gr
   const cache = useRef<GrowingText>(null);
   cache.current ??= new New();
   const paced = usePaced(text, growing);
-  const units = cache.current.update(paced, growing || paced.length < text.length);
+  const units = cache.current.update(paced.text, growing || !paced.all);
+  const box = useRef<HTMLDivElement>(null);
+  useRoom(box, text, paced.unseen);
   return (
-    <div className="md" dir="auto">
+    <div ref={box} className={paced.unseen ? 'md coming' : 'md'} dir="auto">
       {groups(units).map((g) =>
-        g[0]!.list === undefined ? (
-          <UnitView key={g[0]!.from} nodes={g[0]!.nodes} end={endOf(g[0]!)} />
-        ) : (
+        g[0]!.list !== undefined ? (
           <TopList key={g[0]!.list} units={g} />
+        ) : isTable(g[0]!) ? (
+          <TopTable key={g[0]!.table} units={g} />
+        ) : (
+          <UnitView key={g[0]!.from} nodes={g[0]!.nodes} end={endOf(g[0]!)} />
         ),
       )}
     </div>
   );
 }
 
-/* A page that was starved may find half an answer waiting. It is drawn over some
- * frames, so that no single one takes long; what is finished when it is first
- * seen (a thread that is opened) is drawn at once. */
-const frameMax = 4000; // characters
+interface Paced {
+  /** What is drawn of it by now. */
+  text: string;
+  all: boolean;
+  /** Nobody shall watch it run by. */
+  unseen: boolean;
+}
 
-function usePaced(text: string, growing: boolean): string {
+/* A page that was starved may find half an answer waiting: it is drawn over some frames, so that no single one takes
+ * long. What is finished when it is first seen (a thread that is opened) waits for its turn (turns.ts), and is not seen
+ * before all of it is there. */
+const frameMax = 1500; // characters; no model is faster than that
+
+function usePaced(text: string, growing: boolean): Paced {
   const grows = useRef(growing);
-  const shown = useRef(growing ? 0 : text.length);
+  const shown = useRef(grows.current || typeof document !== 'undefined' ? 0 : text.length);
+  const opened = useRef(false);
   const [, again] = useState(0);
   const rest = text.length - shown.current;
-  shown.current = grows.current && rest > frameMax ? shown.current + frameMax : text.length;
-  const behind = shown.current < text.length;
+  if (grows.current) shown.current = rest > frameMax ? shown.current + frameMax : text.length;
+  else if (opened.current) shown.current = text.length;
+  const all = shown.current >= text.length;
+  if (all) opened.current = true;
   useEffect(() => {
-    if (!behind) return;
+    if (all || !grows.current) return;
     const frame = requestAnimationFrame(() => again((n) => n + 1));
     return () => cancelAnimationFrame(frame);
   });
-  return behind ? text.slice(0, shown.current) : text;
+  useLayoutEffect(() => {
+    if (all || grows.current) return;
+    return waitForTurn((max) => {
+      const from = shown.current;
+      shown.current = endOfBlock(text, from + max);
+      again((n) => n + 1);
+      return { took: shown.current - from, more: shown.current < text.length };
+    });
+  }, [text, all]);
+  return { text: all ? text : text.slice(0, shown.current), all, unseen: !all && !grows.current };
+}
+
+/* Until it is drawn it has about the room that it will need: what stands above is not taken for near. */
+function useRoom(box: RefObject<HTMLDivElement | null>, text: string, unseen: boolean): void {
+  useLayoutEffect(() => {
+    const el = box.current;
+    if (!el || !unseen) return;
+    const perLine = Math.max(20, el.clientWidth / 8); // characters
+    const lines = text.split('\n').reduce((n, line) => n + Math.ceil(line.length / perLine), 0);
+    el.style.minHeight = `${lines * 26}px`;
+    return () => void (el.style.minHeight = '');
+  }, [box, text, unseen]);
+}
+
+const blockMax = 300; // characters
+
+/* Behind a blank line, if one is near: what is cut in the middle is read twice. */
+function endOfBlock(text: string, from: number): number {
+  const at = text.indexOf('\n\n', from);
+  return at < 0 || at - from > blockMax ? Math.min(from, text.length) : at + 2;
 }
 
 /* Is this the last thing of a growing text? A formula there may have no end yet. */
@@ -102,11 +147,12 @@ function endOf(unit: Unit): End {
   return !unit.open ? 'no' : unit.formula ? 'formula' : 'open';
 }
 
-/* Items of one list stand together; every other unit stands alone. */
+/* Items of one list stand together, and so do the rows of one table; every other unit stands alone. */
 function groups(units: Unit[]): Unit[][] {
   const out: Unit[][] = [];
+  const isOne = (a: Unit | undefined, b: Unit) => (b.list !== undefined && a?.list === b.list) || (b.table !== undefined && a?.table === b.table);
   for (const u of units) {
-    if (u.list !== undefined && out.at(-1)?.[0]!.list === u.list) out.at(-1)!.push(u);
+    if (isOne(out.at(-1)?.[0], u)) out.at(-1)!.push(u);
     else out.push([u]);
   }
   return out;
@@ -240,26 +286,83 @@ const Item = memo(function Item({ node, loose, end, depth }: { node: ListItem; l
 
 function TableView({ node, end }: { node: Table; end: End }) {
   const [head, ...rows] = node.children;
-  const row = (r: Table['children'][number], Tag: 'th' | 'td', last: boolean) =>
-    Array.from({ length: Math.max(r.children.length, head!.children.length) }, (_, i) => (
-      <Tag key={i} className={node.align?.[i] ? `to-${node.align[i]}` : undefined} dir="auto">
-        {inline(r.children[i]?.children ?? [], last && i === r.children.length - 1 ? end : 'no')}
-      </Tag>
-    ));
+  return (
+    <TableFrame>
+      <TableHead row={head!} align={node.align} end={rows.length ? 'no' : end} />
+      <TableRows rows={rows} align={node.align} columns={head!.children.length} end={end} />
+    </TableFrame>
+  );
+}
+
+/* A long one: rows that are finished are not drawn again. What stands right below the last row, and may still become one,
+ * stands below the table. */
+function TopTable({ units }: { units: Unit[] }) {
+  const { align, children } = units[0]!.nodes[0] as Table;
+  const below = units.at(-1)!.nodes.slice(isTable(units.at(-1)!) ? 1 : 0);
+  return (
+    <>
+      <TableFrame>
+        <TableHead row={children[0]!} align={align} end="no" />
+        {units.filter(isTable).map((u, i) => (
+          <TableRows
+            key={u.from}
+            rows={(u.nodes[0] as Table).children}
+            first={i === 0 ? 1 : 0}
+            align={align}
+            columns={children[0]!.children.length}
+            end={below.length ? 'no' : endOf(u)}
+          />
+        ))}
+      </TableFrame>
+      {below.length > 0 && blocks(below, endOf(units.at(-1)!), 0)}
+    </>
+  );
+}
+
+function isTable(u: Unit): boolean {
+  return u.table !== undefined && u.nodes[0]?.type === 'table';
+}
+
+function TableFrame({ children }: { children: ReactNode }) {
   return (
     <div className="table" tabIndex={0} role="group" aria-label={t.tableView}>
-      <table>
-        <thead>
-          <tr>{row(head!, 'th', rows.length === 0)}</tr>
-        </thead>
-        <tbody>
-          {rows.map((r, n) => (
-            <tr key={n}>{row(r, 'td', n === rows.length - 1)}</tr>
-          ))}
-        </tbody>
-      </table>
+      <table>{children}</table>
     </div>
   );
+}
+
+function TableHead({ row, align, end }: { row: TableRow; align: Table['align']; end: End }) {
+  return (
+    <thead>
+      <tr>{cells(row, align, row.children.length, 'th', end)}</tr>
+    </thead>
+  );
+}
+
+interface RowsProps {
+  rows: TableRow[];
+  first?: number;
+  align: Table['align'];
+  columns: number;
+  end: End;
+}
+
+const TableRows = memo(function TableRows({ rows, first = 0, align, columns, end }: RowsProps) {
+  return (
+    <tbody>
+      {rows.slice(first).map((r, i) => (
+        <tr key={i}>{cells(r, align, columns, 'td', i === rows.length - first - 1 ? end : 'no')}</tr>
+      ))}
+    </tbody>
+  );
+});
+
+function cells(row: TableRow, align: Table['align'], columns: number, Tag: 'th' | 'td', end: End): ReactNode[] {
+  return Array.from({ length: Math.max(row.children.length, columns) }, (_, i) => (
+    <Tag key={i} className={align?.[i] ? `to-${align[i]}` : undefined} dir="auto">
+      {inline(row.children[i]?.children ?? [], i === row.children.length - 1 ? end : 'no')}
+    </Tag>
+  ));
 }
 
 /* Where links lead that are named elsewhere: a person may want to see it, so it stays in sight. */
@@ -303,7 +406,7 @@ function mark(n: Nodes, key: number, end: End, depth: number): ReactNode {
       return <s key={key}>{inside()}</s>;
     case 'link':
       return (
-        <SafeLink key={key} href={n.url} text={plain(n)} title={n.title}>
+        <SafeLink key={key} href={n.url} text={plain(n)} title={n.title} pictured={hasPicture(n)}>
           {inside()}
         </SafeLink>
       );
@@ -320,6 +423,15 @@ function mark(n: Nodes, key: number, end: End, depth: number): ReactNode {
   }
 }
 
+function hasPicture(n: Nodes): boolean {
+  const rest: Nodes[] = [n];
+  for (let at = rest.pop(); at; at = rest.pop()) {
+    if (at.type === 'image') return true;
+    if ('children' in at) rest.push(...(at.children as Nodes[]));
+  }
+  return false;
+}
+
 /* Without recursion: this is what is left when something is nested too deeply. */
 function plain(n: Nodes): string {
   const rest: Nodes[] = [n];
@@ -332,9 +444,18 @@ function plain(n: Nodes): string {
   return out;
 }
 
-/* Text that names another host than the target is a trap: the real host is written beside it. An address
- * that may not be followed is written beside the words. */
-function SafeLink({ href, text, title, children = text }: { href: string; text: string; title?: string | null; children?: ReactNode }) {
+interface LinkProps {
+  href: string;
+  text: string;
+  title?: string | null;
+  /** There is a picture in it, which may show any words. */
+  pictured?: boolean;
+  children?: ReactNode;
+}
+
+/* Text that names another place than the target is a trap: the real one is written beside it. An address that may not
+ * be followed is written beside the words. */
+function SafeLink({ href, text, title, pictured = false, children = text }: LinkProps) {
   const safe = safeHref(href);
   if (!safe) {
     const more = [href === text ? '' : href, title ?? ''].filter(Boolean).join(' ');
@@ -345,21 +466,25 @@ function SafeLink({ href, text, title, children = text }: { href: string; text: 
       </Fragment>
     );
   }
-  const host = hostOf(safe);
-  const bare = href === text || href === `http://${text}` || href === `mailto:${text}`;
-  const named = /([a-z0-9-]+\.)+[a-z]{2,}/i.exec(text)?.[0].toLowerCase();
-  const misleading = !bare && named !== undefined && named !== host && `www.${named}` !== host;
+  const beside = pictured ? hostOf(safe) || safe : targetBeside(safe, text);
   return (
     <a href={safe} target="_blank" rel="noopener noreferrer nofollow" title={title ? `${title} (${safe})` : safe}>
       {children}
-      {misleading && <span className="host"> ({host})</span>}
+      {beside && <span className="host"> ({beside})</span>}
     </a>
   );
 }
 
-/* A picture from elsewhere would tell that elsewhere what was read here: it is never loaded, only linked. */
+/* A picture from elsewhere would tell that elsewhere what was read here: it is never loaded, only linked. One that came
+ * with the answer may look like anything, also like this page: it has a frame, and below it stands what it is. */
 function SafeImage({ src, alt, title }: { src: string; alt: string; title?: string | null }) {
-  if (/^data:image\/(?:png|jpeg|gif|webp|svg\+xml)[;,]/i.test(src)) return <img src={src} alt={alt} title={title ?? undefined} />;
+  if (/^data:image\/(?:png|jpeg|gif|webp|svg\+xml)[;,]/i.test(src))
+    return (
+      <span className="drawn">
+        <img src={src} alt={alt} title={title ?? undefined} />
+        <small>{t.drawn}</small>
+      </span>
+    );
   const safe = safeHref(src);
   const named = [alt, title ?? ''].filter(Boolean).join(', ');
   if (!safe) {

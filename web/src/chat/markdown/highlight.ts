@@ -70,14 +70,15 @@ const families: [RegExp, Family][] = [
 
 const markup = /^(?:html|xml|svg|vue|svelte)$/;
 
-export function highlight(code: string, language: string): Token[] {
+/** The code in tokens, one after the other as they are asked for; null: the language is not known. */
+export function tokensOf(code: string, language: string): Iterable<Token> | null {
   const name = language.toLowerCase();
   if (markup.test(name))
     return scan(code, /(<!--[\s\S]*?(?:-->|$))|("[^"\n]*"|'[^'\n]*')|(<\/?[A-Za-z][\w:-]*|\/?>)/g, (m) =>
       m[1] ? 'comment' : m[2] ? 'string' : 'tag',
     );
   const family = families.find(([r]) => r.test(name))?.[1];
-  if (!family) return [{ kind: 'plain', text: code }];
+  if (!family) return null;
   const re = new RegExp(
     `(${family.comment})|(${family.strings})|(\\b(?:0[xX][\\da-fA-F_]+|\\d[\\d_]*(?:\\.\\d+)?(?:[eE][+-]?\\d+)?)\\b)|([A-Za-z_$][\\w$]*)(?=(\\s*\\()?)`,
     'g',
@@ -91,19 +92,22 @@ export function highlight(code: string, language: string): Token[] {
   });
 }
 
-function scan(code: string, re: RegExp, kind: (m: RegExpMatchArray) => TokenKind): Token[] {
-  const out: Token[] = [];
-  let at = 0;
-  const add = (k: TokenKind, text: string) => {
-    const last = out.at(-1);
+/* Neighbours of one kind are one token. */
+function* scan(code: string, re: RegExp, kind: (m: RegExpMatchArray) => TokenKind): Generator<Token> {
+  let last = null as Token | null;
+  const add = function* (k: TokenKind, text: string): Generator<Token> {
     if (last?.kind === k) last.text += text;
-    else if (text) out.push({ kind: k, text });
+    else if (text) {
+      if (last) yield last;
+      last = { kind: k, text };
+    }
   };
+  let at = 0;
   for (const m of code.matchAll(re)) {
-    add('plain', code.slice(at, m.index));
-    add(kind(m), m[0]);
+    yield* add('plain', code.slice(at, m.index));
+    yield* add(kind(m), m[0]);
     at = m.index + m[0].length;
   }
-  add('plain', code.slice(at));
-  return out;
+  yield* add('plain', code.slice(at));
+  if (last) yield last;
 }

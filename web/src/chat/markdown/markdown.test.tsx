@@ -3,11 +3,11 @@ import type { Nodes } from 'mdast';
 import { createElement } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
-import { safeHref } from './links';
-import { Markdown, parserLoaded } from './Markdown';
+import { safeHref, targetBeside } from './links';
+import { loadParser, Markdown } from './Markdown';
 import { GrowingText, type Unit } from './units';
 
-await parserLoaded;
+await loadParser();
 
 const html = (text: string, growing = false) => renderToStaticMarkup(createElement(Markdown, { text, growing }));
 
@@ -77,6 +77,7 @@ const others = [
   '1. Step\n   ```sh\n   make\n   ```\n2. Next\n   \\[\n   x\n   \\]\n3. Last',
   'a | b\n--|--\n1 | **2**\n\nafter',
   '<details>\n<summary>More</summary>\n\ninside **bold**\n\n</details>',
+  `| a | b |\n|---|:-:|\n${'| 1 | **2** |\n'.repeat(25)}text right below\n\n- a list\n\n| c |\n|---|\n| d |`,
   'Hello.  \nA hard break, and \\*no\\* emphasis; 5 < 6 > 4 && done.',
 ];
 
@@ -88,6 +89,17 @@ test('finished units keep their nodes while the text grows', () => {
   const after = g.update('One.\n\n- a\n- b\n\nTwo.\n\nThree.', true);
   for (const i of [0, 1, 2]) expect(after[i]!.nodes).toBe(before[i]!.nodes);
   expect(after).toHaveLength(5);
+});
+
+test('rows that are finished are not parsed again while their table grows, and know what is defined elsewhere', () => {
+  const g = new GrowingText();
+  const rows = (n: number) => `| a |\n|---|\n${'| [x] |\n'.repeat(n)}`;
+  const before = g.update(rows(30), true);
+  const after = g.update(rows(31), true);
+  expect(after[0]!.nodes).toBe(before[0]!.nodes);
+  expect(after.every((u) => u.table === 0)).toBe(true);
+  const links = (markup: string) => markup.match(/<td[^>]*><a href="https:\/\/example.org\/"/g)?.length;
+  for (const growing of [false, true]) expect(links(html(`${rows(31)}\n[x]: https://example.org\n\nEnd`, growing))).toBe(31);
 });
 
 test('an item that is finished is not parsed again while its list grows', () => {
@@ -284,6 +296,39 @@ test('only addresses a person may follow are links', () => {
     expect(html(`[x](${href}) <${href}>`)).not.toContain('<a ');
   }
   expect(seen('[https://bank.example](https://evil.example)')).toBe('https://bank.example (evil.example)');
+});
+
+test('where a link leads is written beside it wherever its text could deceive', () => {
+  const beside = (text: string, href: string) => targetBeside(safeHref(href)!, text);
+  for (const [text, href] of [
+    ['the report', 'https://example.org/x'],
+    ['https://example.org/a.b/c.d', 'https://example.org/a.b/c.d'],
+    ['example.org', 'https://www.example.org/'],
+    ['http://127.0.0.1:8000/x', 'http://127.0.0.1:8000/x'],
+    ['write to ada@example.org', 'mailto:ada@example.org'],
+  ] as const)
+    expect([text, beside(text, href)]).toEqual([text, null]);
+  for (const [text, href, told] of [
+    ['https://bank.example', 'https://evil.example', 'evil.example'],
+    ['https://bank.example@evil.example/login', 'https://bank.example@evil.example/login', 'evil.example'],
+    ['https://bank.example@evil.example', 'https://evil.example', 'evil.example'],
+    ['log in', 'https://bank.example:pw@evil.example/', 'evil.example'],
+    ['https://\u0430\u0440\u0440\u04cf\u0435.com', 'https://\u0430\u0440\u0440\u04cf\u0435.com', 'xn--80ak6aa92e.com'],
+    ['b\u0430nk.example', 'https://evil.example', 'evil.example'],
+    ['\u0440\u0430\u0443.\u0441\u043e\u043c', 'https://evil.example', 'evil.example'],
+    ['bank\u2024example', 'https://evil.example', 'evil.example'],
+    ['ba\u200bnk.exa\u00admple', 'https://evil.example', 'evil.example'],
+    ['\uff42\uff41\uff4e\uff4b\uff0e\uff43\uff4f\uff4d', 'https://evil.example', 'evil.example'],
+    ['Approve', 'https://evil.example/yes', 'evil.example'],
+    ['support@bank.example', 'mailto:mallory@evil.example', 'mallory@evil.example'],
+  ] as const)
+    expect([text, beside(text, href)]).toEqual([text, told]);
+});
+
+test('a picture in an answer says what it is, and leads nowhere without saying where', () => {
+  expect(seen('![Approve](data:image/png;base64,AAAA)')).toBe('A picture in this answer. It is not part of the page.');
+  for (const inside of ['![Approve](data:image/png;base64,AAAA)', '**![Approve](data:image/png;base64,AAAA)**'])
+    expect(seen(`[${inside}](https://evil.example/yes)`)).toContain('(evil.example)');
 });
 
 /* ---- formulas ---- */

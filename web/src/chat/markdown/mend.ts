@@ -18,11 +18,11 @@ export interface Mended {
   formula: boolean;
 }
 
-/** `nodes` is what `src` was parsed to; `read` parses again, `base` is what their positions are ahead. */
-export function mend(src: string, nodes: RootContent[], base: number, read: (src: string) => RootContent[]): Mended {
+/** `nodes` is what `src` was parsed to, `base` what their positions are ahead; `read` parses again, with `readBase`. */
+export function mend(src: string, nodes: RootContent[], base: number, read: (src: string) => RootContent[], readBase = 0): Mended {
   const full = withoutHalfLine(src);
   const leaf = lastLeaf(full === src ? nodes : read(full));
-  const end = full === src ? base : 0;
+  const end = full === src ? base : readBase;
   if (leaf?.type === 'math') return { src: full, formula: !/(?:\$\$|\\\])\s*$/.test(full) };
   if (leaf?.type !== 'paragraph' && leaf?.type !== 'heading' && leaf?.type !== 'tableCell') return { src: full, formula: false };
   const at = leaf.position!.start.offset! - end;

@@ -1,6 +1,7 @@
 /* units.ts -- a text that grows, cut into units that are parsed once.
  *
- * A unit is a block of the document, or one item of a list that stands in it.
+ * A unit is a block of the document, one item of a list that stands in it, or a
+ * few rows of a long table (which are read behind the table's head).
  * Only the last unit whose first line is complete can still change: everything
  * before it is finished, keeps its nodes and is never parsed again. The cost of
  * a token is the cost of the last unit, whatever the length of the answer. Code
@@ -10,7 +11,7 @@
  * units: one that uses a label from elsewhere is parsed with that definition
  * before it.
  */
-import type { Code, Nodes, RootContent } from 'mdast';
+import type { Code, Nodes, RootContent, Table } from 'mdast';
 import { mend } from './mend';
 import { parse } from './parse';
 
@@ -20,6 +21,8 @@ export interface Unit {
   nodes: RootContent[];
   /** Where the list begins that this item belongs to. */
   list: number | undefined;
+  /** Where the table begins that these rows belong to; the first unit of it has the head. */
+  table: number | undefined;
   /** A blank line stands before it. */
   apart: boolean;
   /** The last one of a growing text. */
@@ -34,8 +37,12 @@ interface Piece extends Unit {
   base: number;
   /** Definitions in it, by label. */
   defines: Map<string, string>;
+  /** Labels in it that may be defined elsewhere. */
+  uses: string[];
   /** Definitions from elsewhere that it was parsed with. */
   known: string;
+  /** Of further rows: the first two lines of their table. */
+  head: string;
 }
 
 export class GrowingText {
@@ -57,37 +64,61 @@ export class GrowingText {
     while (keep > 0 && this.pieces[keep - 1]!.from >= lineStart) keep--;
     const again = this.pieces[keep - 1];
     this.text = text;
-    this.pieces = [...this.pieces.slice(0, Math.max(0, keep - 1)), ...cut(text, again?.from ?? 0, again?.list)];
+    this.pieces = [...this.pieces.slice(0, Math.max(0, keep - 1)), ...cut(text, again?.from ?? 0, again)];
     define(this.pieces);
   }
 }
 
 /* What is half written is shown as if its end had come. */
 function halfOf(p: Piece): Unit {
-  const { src, formula } = mend(p.src, p.nodes, p.base, parse);
-  return { from: p.from, nodes: src === p.src ? p.nodes : parseWith(p.known, src), list: p.list, apart: p.apart, open: true, formula };
+  const { src, formula } = mend(p.src, p.nodes, p.base, (text) => parseWith('', p.head, text), p.head.length);
+  const nodes = src === p.src ? p.nodes : parseWith(p.known, p.head, src);
+  return { from: p.from, nodes, list: p.list, table: p.table, apart: p.apart, open: true, formula };
 }
 
-function parseWith(known: string, src: string): RootContent[] {
-  const fence = known ? null : openFence(src, 0);
+function parseWith(known: string, head: string, src: string): RootContent[] {
+  const fence = known || head ? null : openFence(src, 0);
   if (fence?.end === src.length) return [fence.node];
-  const nodes = parse(known + src);
-  return known ? nodes.filter((n) => n.position!.end.offset! > known.length) : nodes;
+  const nodes = parse(known + head + src);
+  const own = known ? nodes.filter((n) => n.position!.end.offset! > known.length) : nodes;
+  return head ? withoutHead(own) : own;
+}
+
+/* What was read behind the head of a table: its first row is not part of it. */
+function withoutHead([table, ...rest]: RootContent[]): RootContent[] {
+  const rows = (table as Table).children.slice(1);
+  return rows.length ? [{ ...(table as Table), children: rows }, ...rest] : rest;
 }
 
 /* ---- cutting ---- */
 
-function cut(text: string, from: number, list: number | undefined): Piece[] {
-  const fence = list === undefined ? openFence(text, from) : null;
-  if (fence) return [piece(text, from, from, fence.end, [fence.node]), ...(fence.end < text.length ? cut(text, fence.end, undefined) : [])];
-  const src = text.slice(from);
-  const starts: { at: number; nodes: RootContent[]; list?: number }[] = [];
+/* One unit of a text, where it begins in what was parsed. */
+interface Start {
+  at: number;
+  nodes: RootContent[];
+  list?: number;
+  table?: number;
+  head?: string;
+}
+
+/* From `from` on, where `again` is read once more and what follows for the first time. */
+function cut(text: string, from: number, again?: Piece): Piece[] {
+  const { list, head = '' } = again ?? {};
+  const fence = list === undefined && !head ? openFence(text, from) : null;
+  if (fence) return [piece(text, from, from, fence.end, { at: 0, nodes: [fence.node] }), ...(fence.end < text.length ? cut(text, fence.end) : [])];
+  const src = head + text.slice(from);
+  const parsedFrom = from - head.length;
+  const starts: Start[] = [];
   let before: RootContent | undefined;
   for (const node of parse(src)) {
     const at = lineStart(src, node);
     if (node.type === 'list') {
-      const id = before || list === undefined ? from + at : list;
+      const id = before || list === undefined ? parsedFrom + at : list;
       for (const item of node.children) starts.push({ at: lineStart(src, item), nodes: [{ ...node, children: [item] }], list: id });
+    } else if (node.type === 'table' && !before && head) {
+      starts.push(...rowsOf(src, node, 1, again!.table!, head));
+    } else if (node.type === 'table' && (!before || isCertain(src, at, node, before))) {
+      starts.push(...rowsOf(src, node, 0, parsedFrom + at, headOf(src, at)));
     } else if (before && !isCertain(src, at, node, before)) {
       starts.at(-1)!.nodes.push(node);
     } else {
@@ -95,14 +126,32 @@ function cut(text: string, from: number, list: number | undefined): Piece[] {
     }
     before = node;
   }
-  return starts.map((s, i) => piece(text, from, from + s.at, from + (starts[i + 1]?.at ?? src.length), s.nodes, s.list));
+  return starts.map((s, i) => piece(text, parsedFrom, parsedFrom + s.at, parsedFrom + (starts[i + 1]?.at ?? src.length), s));
 }
 
-function piece(text: string, parsedFrom: number, from: number, end: number, nodes: RootContent[], list?: number): Piece {
+const rowsMax = 10; // of a table in one unit
+
+/* The rows of a table from `first` on, as units; only the very first has the head in it. */
+function rowsOf(src: string, table: Table, first: number, id: number, head: string): Start[] {
+  const out: Start[] = [];
+  for (let i = first; i < table.children.length; i += rowsMax) {
+    const children = table.children.slice(i, i + rowsMax);
+    out.push({ at: i === 0 ? lineStart(src, table) : lineStart(src, children[0]!), nodes: [{ ...table, children }], table: id, head: i === 0 ? '' : head });
+  }
+  return out;
+}
+
+/* The line with the names of a table's columns, and the one below it. */
+function headOf(src: string, at: number): string {
+  return src.slice(at, src.indexOf('\n', src.indexOf('\n', at) + 1) + 1);
+}
+
+function piece(text: string, parsedFrom: number, from: number, end: number, { nodes, list, table, head = '' }: Start): Piece {
   const src = text.slice(from, end);
   const base = from - parsedFrom;
   const apart = blankBefore(text, from);
-  return { from, nodes, list, apart, open: false, formula: false, src, base, defines: definitions(src, nodes, base), known: '' };
+  const defines = definitions(src, nodes, base);
+  return { from, nodes, list, table, apart, open: false, formula: false, src, base, defines, uses: labelsIn(src, defines), known: '', head };
 }
 
 function lineStart(src: string, node: Nodes): number {
@@ -167,16 +216,16 @@ function define(pieces: Piece[]): void {
   for (const p of pieces) for (const [label, source] of p.defines) if (!all.has(label)) all.set(label, source);
   if (all.size === 0) return;
   for (const [i, p] of pieces.entries()) {
-    const known = needs(p, all);
-    if (known !== p.known) pieces[i] = { ...p, known, nodes: parseWith(known, p.src), base: known.length };
+    const known = p.uses
+      .filter((label) => all.has(label))
+      .map((label) => `${all.get(label)}\n\n`)
+      .join('');
+    if (known !== p.known) pieces[i] = { ...p, known, nodes: parseWith(known, p.head, p.src), base: known.length + p.head.length };
   }
 }
 
-function needs(p: Piece, all: Map<string, string>): string {
+function labelsIn(src: string, defined: Map<string, string>): string[] {
   const labels = new Set<string>();
-  for (const m of p.src.matchAll(/\[((?:[^[\]\\]|\\.)+)\]/g)) {
-    const label = normal(m[1]!);
-    if (all.has(label) && !p.defines.has(label)) labels.add(label);
-  }
-  return [...labels].map((l) => `${all.get(l)}\n\n`).join('');
+  for (const m of src.matchAll(/\[((?:[^[\]\\]|\\.)+)\]/g)) labels.add(normal(m[1]!));
+  return [...labels].filter((label) => !defined.has(label));
 }
