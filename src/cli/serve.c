@@ -141,7 +141,8 @@ static bool make_people(struct serve *s)
 /* Waited for, too: what somebody lost while another process looked must not count again. */
 static int read_people(struct serve *s)
 {
-    enum err e = only_keys(&s->config.auth) ? OK : people_keep(s->people, &s->loop, s->store);
+    bool     some = config_has_auth(&s->config);
+    enum err e = some ? people_keep(s->people, &s->loop, s->store) : OK;
 
     if (!e) return 0;
     if (e == ERR_NOMEM) return fail("cannot start", STR("out of memory"));

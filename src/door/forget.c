@@ -8,8 +8,9 @@
 struct erasing {
     struct erase       x;
     struct ask         ask;
+    struct people_wait wait;
     struct arena       arena;
-    struct store_match rows[5];
+    struct store_match rows[4];
 };
 
 static void on_erased(struct erase *x, enum err e)
@@ -35,8 +36,7 @@ static void on_erased(struct erase *x, enum err e)
 }
 
 /* Their sign-ins (sessions.h), their tokens at MCP servers (tool/mcp/oauth.h), the links by which
- * others read what they wrote (share.c), their roles (people.h), and the sessions of their MCP
- * clients. False: no memory. */
+ * others read what they wrote (share.c), and the sessions of their MCP clients. False: no memory. */
 static bool find_rows(struct erasing *k)
 {
     char family[SESSION_FAMILY_LEN + 1];
@@ -48,14 +48,31 @@ static bool find_rows(struct erasing *k)
                               .ends = arena_printf(&k->arena, "/" STR_FMT, STR_ARG(k->x.name)) };
     k->rows[2] = (struct store_match){ .begins = STR("share:"),
                                        .holds = record_member(&k->arena, "owner", k->x.name) };
-    k->rows[3] =
-        (struct store_match){ .begins = STR(PEOPLE_ROWS),
-                              .ends = arena_printf(&k->arena, "/" STR_FMT, STR_ARG(k->x.name)) };
-    k->rows[4] = (struct store_match){ 0 };
-    if (!mcps_rows_of(&k->arena, k->x.name, &k->rows[4].begins)) return false;
+    k->rows[3] = (struct store_match){ 0 };
+    if (!mcps_rows_of(&k->arena, k->x.name, &k->rows[3].begins)) return false;
     k->x.matches = k->rows;
     k->x.match_count = sizeof k->rows / sizeof *k->rows;
     return !k->arena.failed && k->rows[2].holds.ptr; /* without it all links would be theirs */
+}
+
+/* First their roles: votes of theirs that stay must not count again because nobody knows them. */
+static void begin(struct erasing *k)
+{
+    struct hub    *h = k->ask.app->hub;
+    struct people *p = hub_setup(h)->people;
+    enum err       e = people_forget(p, k->x.name);
+
+    if (e == ERR_BUSY) people_wait(p, k->x.name, &k->wait);
+    else if (e) on_erased(&k->x, e);
+    else erase_begin(&k->x, h);
+}
+
+static void on_roles_gone(struct people_wait *w, enum err e)
+{
+    struct erasing *k = LIST_ITEM(w, struct erasing, wait);
+
+    if (e) on_erased(&k->x, e);
+    else begin(k);
 }
 
 void people_erase(struct server *s, struct request *q)
@@ -75,6 +92,7 @@ void people_erase(struct server *s, struct request *q)
     if (k) {
         ask_init(&k->ask, s, q);
         arena_init(&k->arena, 0);
+        k->wait.done = on_roles_gone;
         k->x = (struct erase){ .name = arena_dup(&k->arena, q->param[0]),
                                .by = arena_dup(&k->arena, owner_of(q)),
                                .done = on_erased };
@@ -87,7 +105,6 @@ void people_erase(struct server *s, struct request *q)
         return;
     }
     connect_forget(app_of(s), k->x.name);
-    people_forget(hub_setup(app_of(s)->hub)->people, k->x.name);
     conn_hold(q->conn, &k->ask.hold);
-    erase_begin(&k->x, app_of(s)->hub);
+    begin(k);
 }

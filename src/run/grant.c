@@ -366,9 +366,10 @@ static enum err changed(const struct hub *h, const struct jv *body, bool *out)
     return OK;
 }
 
-static bool lost(const struct hub *h, const struct jv *body)
+static bool lost(const struct hub *h, const struct store_stock *row, const struct jv *body)
 {
-    return !people_may(h->setup.people, jv_str_at(body, "by"), jv_str_at(body, "role"));
+    return !people_kept(h->setup.people, jv_str_at(body, "by"), jv_str_at(body, "role"),
+                        row->made_ms);
 }
 
 /* Why a grant gives nothing any more, whatever is left of it; *why NULL: it does. What was found
@@ -378,7 +379,7 @@ static enum err ended(const struct hub *h, const struct store_stock *row, const 
 {
     bool     other = str_is(row->state, CHANGED), role = str_is(row->state, ROLE_LOST);
     enum err e = other || role ? OK : changed(h, body, &other);
-    *why = other ? "definition" : role || lost(h, body) ? "role" : NULL;
+    *why = other ? "definition" : role || lost(h, row, body) ? "role" : NULL;
     if (row->until_ms <= clock_wall_ms()) *why = "time";
     return e;
 }

@@ -123,17 +123,55 @@ test('what one node sees of somebody the others know, and whoever starts later',
     same(b.books, []);
 });
 
-test('an erased person leaves no row of roles behind', async (t) => {
-    const b = await bank(t), c = await club(t, '', b, RULES, {}, LINKS), server = await c.start();
-    const { person } = tokens(server.dir), root = person('root', 'admin');
-    const s = await say(server, c.ada, PAY(5000)), [id] = s.ids;
-    await seen(server, c.fay);
-    same((await link(server, c.bot, id, 'fay')).status, 201);
-    same((await server.post('/v1/people/fay/erase', {}, root)).status, 200);
-    same((await link(server, c.bot, id, 'fay')).json.error?.code, 'unknown_person');
-    await server.restart();
-    same((await link(server, c.bot, id, 'fay')).json.error?.code, 'unknown_person');
-});
+for (const [where, store] of STORES) {
+    test(`in ${where}: a vote that had lapsed does not count again when its voter is erased`, async (t) => {
+        const b = await bank(t), c = await club(t, await store(), b, RULES, {}, LINKS), server = await c.start(), root = tokens(server.dir).person('root', 'admin');
+        const s = await say(server, c.ada, PAY(5000)), [id] = s.ids;
+        same((await decide(server, c.fay, id, true)).json.status, 'pending');
+        await seen(server, c.poor);
+        same((await approval(server, c.ada, id)).lapsed, ['fay']);
+        same((await server.post('/v1/people/fay/erase', {}, root)).json.done, true);
+        same((await decide(server, c.fin, id, true)).json.status, 'pending', 'one of two');
+        same((await link(server, c.bot, id, 'fay')).json.error?.code, 'not_approver');
+        await server.restart('SIGKILL');
+        same((await approval(server, c.ada, id)).lapsed, ['fay'], 'the next process knows');
+        same((await link(server, c.bot, id, 'fay')).json.error?.code, 'not_approver');
+        same(b.books, []);
+    });
+
+    test(`in ${where}: a grant does not come back with its giver's role, although nobody looked meanwhile`, async (t) => {
+        const b = await bank(t), c = await club(t, await store(), b, ONE, GRANT), server = await c.start();
+        const s = await say(server, c.ada, PAY(10));
+        same((await decide(server, c.fay, s.ids[0], true, { grant: { scope: 'me' } })).status, 200);
+        await still(server, c.ada, s.thread);
+        await seen(server, c.poor);
+        await seen(server, c.fay);
+        const asked = await say(server, c.ada, PAY(11));
+        same(asked.ids.length, 1, 'it is asked');
+        same((await grants(server, c.ada)).map((g) => [g.status, g.why]), [['ended', 'role']]);
+        same((await decide(server, c.fay, asked.ids[0], true, { grant: { scope: 'me' } })).status, 200, 'she may give another');
+        await still(server, c.ada, asked.thread);
+        same((await say(server, c.ada, PAY(12))).ids, []);
+        same(b.books.map((p) => p.amount), [10, 11, 12]);
+    });
+
+    test(`in ${where}: beside tokens, a key that is taken out of the configuration takes its votes and grants with it`, async (t) => {
+        const b = await bank(t), dir = t.folder(), { auth, person } = tokens(dir), url = await store(), ada = person('ada', 'user');
+        const start = (people, rules, tool) => t.serve({ dir, store: null, db: path.join(dir, 'x.db'), config: { ...payments(b, tool, { auth: { ...auth, ...keys(people) }, approvals: { rules } }), ...(url && { store: url }) } });
+        const rules = [{ tool: '*', when: { pointer: '/amount', op: '>', value: 1000 }, from: { role: 'finance', count: 2 } }, ...ONE];
+        let server = await start({ fay: ['finance'], fin: ['finance'] }, rules, GRANT);
+        const small = await say(server, ada, PAY(10)), [id] = (await say(server, ada, PAY(5000))).ids;
+        same((await decide(server, 'fay', small.ids[0], true, { grant: { scope: 'me' } })).status, 200);
+        same((await decide(server, 'fay', id, true)).json.status, 'pending');
+        await still(server, ada, small.thread);
+        await server.kill();
+        server = await start({ fin: ['finance'] }, rules, GRANT);
+        same((await approval(server, ada, id)).lapsed, ['fay']);
+        same((await decide(server, 'fin', id, true)).json.status, 'pending');
+        same((await say(server, ada, PAY(11))).ids.length, 1, 'the grant is over');
+        same(b.books.map((p) => p.amount), [10]);
+    });
+}
 
 // Nodes have the database's clock, which no test can move: these are seconds.
 test('escalation and expiry of a question go on when its node is gone', async (t) => {

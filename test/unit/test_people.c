@@ -1,5 +1,6 @@
 /* test_people.c -- what roles somebody was seen with is committed before it counts, and before whoever
  * brought it is answered: in every store. */
+#include "base/clock.h"
 #include "base/fault.h"
 #include "run/people.h"
 #include "store_help.h"
@@ -122,6 +123,7 @@ STORE_TEST(who_matters_to_nobody_does_not_wait)
 {
     struct people *p = club(f), *next;
 
+    if (store_shared(f->store)) saw(f, p, "user"); /* another node may know more */
     CHECK(sees(p, "user") == OK);
     CHECK_STR(people_roles(p, STR("fay")), "user");
     CHECK(!next_knows(f, &next).ptr);
@@ -145,17 +147,125 @@ STORE_TEST(who_leaves_is_not_told)
     over(f, p, NULL);
 }
 
-STORE_TEST(who_is_forgotten_while_their_row_is_written_is_forgotten)
+/* Asked for until it is done. */
+static void forgotten(struct fix *f, struct people *p)
 {
-    struct people *p = club(f);
+    struct bearer b;
+    enum err      e;
+    while ((e = people_forget(p, STR("fay"))) == ERR_BUSY) {
+        waits(f, p, &b);
+        fix_wait(f);
+    }
+    CHECK(e == OK);
+}
+
+STORE_TEST(who_is_forgotten_while_their_row_is_written_has_no_role)
+{
+    struct people *p = club(f), *next;
     struct bearer  b;
 
     CHECK(sees(p, "finance") == ERR_BUSY);
     waits(f, p, &b);
-    people_forget(p, STR("fay"));
-    fix_wait(f);
-    CHECK(b.told && !people_roles(p, STR("fay")).ptr);
+    forgotten(f, p);
+    CHECK(b.told && !people_may(p, STR("fay"), STR("finance")));
+    CHECK_STR(next_knows(f, &next), "");
     saw(f, p, "finance"); /* they come back */
+    over(f, p, next);
+}
+
+STORE_TEST(a_role_that_was_lost_stays_lost_when_its_bearer_is_forgotten)
+{
+    struct people *p = club(f), *next;
+
+    saw(f, p, "finance");
+    saw(f, p, "user");
+    forgotten(f, p);
+    CHECK(!people_may(p, STR("fay"), STR("finance")));
+    CHECK_STR(next_knows(f, &next), "");
+    over(f, p, next);
+}
+
+STORE_TEST(who_was_never_here_is_forgotten_without_a_row)
+{
+    struct people *p = club(f), *next;
+
+    forgotten(f, p);
+    CHECK(!next_knows(f, &next).ptr);
+    over(f, p, next);
+}
+
+/* As a server with this key of hers starts. */
+static struct people *club_of(struct fix *f, const char *roles)
+{
+    struct people *p = people_new();
+    REQUIRE(p);
+    people_know(p, STR("fay"), str_c(roles));
+    REQUIRE(people_keep(p, &f->loop, f->store) == OK);
+    return p;
+}
+
+STORE_TEST(a_key_that_is_gone_leaves_no_role)
+{
+    struct people *p = club_of(f, "finance"), *next;
+
+    CHECK(sees(p, "user") == OK); /* the configuration says it better */
+    CHECK(people_may(p, STR("fay"), STR("finance")));
+    CHECK_STR(next_knows(f, &next), "");
+    CHECK(!people_may(next, STR("fay"), STR("finance")));
+    over(f, p, next);
+}
+
+STORE_TEST(a_role_of_a_key_that_was_away_is_another)
+{
+    struct people *p = club_of(f, "finance"), *without, *with;
+
+    CHECK(people_kept(p, STR("fay"), STR("finance"), 1));
+    without = club_of(f, "user");
+    CHECK(!people_kept(without, STR("fay"), STR("finance"), 1));
+    with = club_of(f, "finance user");
+    CHECK(!people_kept(with, STR("fay"), STR("finance"), 1));
+    CHECK(people_kept(with, STR("fay"), STR("user"), 1) == false); /* new as well */
+    CHECK(people_kept(with, STR("fay"), STR("finance"), clock_wall_ms()));
+    people_free(without);
+    over(f, p, with);
+}
+
+STORE_TEST(a_role_that_was_lost_and_came_back_is_another)
+{
+    struct people *p = club(f), *next;
+
+    saw(f, p, "finance user");
+    CHECK(people_kept(p, STR("fay"), STR("finance"), 1));
+    saw(f, p, "user");
+    CHECK(!people_kept(p, STR("fay"), STR("finance"), clock_wall_ms()));
+    saw(f, p, "finance user");
+    CHECK(people_may(p, STR("fay"), STR("finance")));
+    CHECK(!people_kept(p, STR("fay"), STR("finance"), 1));
+    CHECK(people_kept(p, STR("fay"), STR("user"), 1));
+    CHECK(people_kept(p, STR("fay"), STR("finance"), clock_wall_ms()));
+    next_knows(f, &next);
+    CHECK(!people_kept(next, STR("fay"), STR("finance"), 1));
+    CHECK(people_kept(next, STR("fay"), STR("owner"), 1) &&
+          people_kept(next, STR("eve"), STR("x"), 1));
+    over(f, p, next);
+}
+
+/* The other has not looked since. */
+STORE_TEST(a_loss_is_written_by_a_node_that_never_heard_of_the_role)
+{
+    struct people *p = club(f), *other = club(f), *next;
+
+    if (store_shared(f->store)) {
+        saw(f, p, "finance");
+        saw(f, other, "user");
+        CHECK_STR(next_knows(f, &next), "user");
+        people_free(next);
+        saw(f, p, "finance user"); /* as it were seen at both: the store has the word */
+        next_knows(f, &next);
+        CHECK(!people_kept(next, STR("fay"), STR("finance"), 1));
+        people_free(next);
+    }
+    people_free(other);
     over(f, p, NULL);
 }
 
