@@ -76,8 +76,11 @@ export class Tab {
     return tab;
   }
 
+  /** Once: a room that is left twice is given to two others, and each closes the other's pages. */
   async close() {
-    if (!this.shares) await this.room.leave();
+    if (this.shares || this.closed) return;
+    this.closed = true;
+    await this.room.leave();
   }
 
   /** Until the function is true in the page. Looks when something changes there, not with every frame: frames are dear. */
@@ -94,9 +97,9 @@ export class Tab {
     await this.page.keyboard.press('Enter');
   }
 
-  /** Until the turn is over: nothing streams, nothing is being sent. */
+  /** Until the turn is over: nothing streams, nothing is being sent, and what came is to be read. */
   async idle() {
-    await this.until(() => !document.querySelector('.round.stop, .thinking, [aria-busy="true"]'));
+    await this.until(() => !document.querySelector('.round.stop, .thinking, [aria-busy="true"], .md.coming'));
   }
 
   async ask(text) {
