@@ -55,6 +55,7 @@ test('the card of what was done before, on a desk and on a phone', async (t) => 
   const tab = await t.tab(await t.server({ model: model.config, tools: { pay: { ...pay, effect: 'to:{recipient}' } } }));
   await tab.send('Pay Hanako');
   await tab.approve();
+  await tab.$('.tool[data-status="done"]').waitFor(); // before the yes is heard nothing is busy either
   await tab.idle();
   await tab.ask('Pay Hanako once more');
   await tab.$('[data-first]').waitFor();
@@ -82,6 +83,7 @@ for (const zoom of [2, 4]) {
     await tab.$('.dock .ask').evaluate((e) => e.scrollTo(0, 0));
     await both(tab, `zoom-${zoom}00-request`);
     await tab.approve();
+    await tab.$('.tool[data-status="done"]').waitFor();
     await tab.idle();
     await both(tab, `zoom-${zoom}00-record`);
     await tab.page.getByRole('button', { name: 'Settings' }).click();

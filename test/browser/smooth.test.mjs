@@ -23,13 +23,14 @@ const ended = (tab) => tab.until(() => !document.querySelector('.round.stop, .th
 const sum = (tasks) => tasks.reduce((a, b) => a + b, 0);
 
 async function told(t, text) {
-  const model = await t.model(['Hello.', text], { pieces: 4, pause_ms: 1 });
+  const model = await t.model(['Hello.', `${text}\n\nThe end.`], { pieces: 4, pause_ms: 1 });
   const server = await t.server({ model: model.config });
   const tab = await t.tab(server);
   await tab.ask('Hello');
   const tasks = await tab.tasks(async () => {
     await tab.send('Tell me everything');
     await tab.$('.growing').waitFor();
+    await tab.shows('The end.');
     await ended(tab);
   });
   ok((await tab.words()).split(' ').length > 0.8 * count(text), 'the words are there');

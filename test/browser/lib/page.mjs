@@ -102,6 +102,11 @@ export class Tab {
     await this.until(() => !document.querySelector('.round.stop, .thinking, [aria-busy="true"], .md.coming'));
   }
 
+  /** Until the answer ends with this paragraph: a long one is drawn a little behind, also when all of it has come. */
+  async shows(end) {
+    await this.until((e) => [...document.querySelectorAll('.turn:last-child .md > *')].at(-1)?.textContent === e, end, { timeout: 120_000 });
+  }
+
   async ask(text) {
     await this.send(text);
     await this.until((t) => [...document.querySelectorAll('article.user .bubble')].at(-1)?.textContent === t, text);
