@@ -179,7 +179,7 @@ test('500 requests: the inbox shows them quickly, and a decision costs no more t
     await bob.$('.ask .ask-yes').click();
     await bob.until(() => document.querySelectorAll('.inbox-row').length === 499);
   });
-  ok(Math.max(...tasks) < 200, `the longest task: ${Math.max(...tasks)} ms`);
+  t.report.figure('longest task of a decision among 500', Math.max(...tasks), 200);
 });
 
 test('the inbox, wide and narrow, in light and dark: readable, nothing sticks out', async (t) => {

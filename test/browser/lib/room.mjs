@@ -1,11 +1,15 @@
 // Where tabs live: a context of the browser, its cookies and storage, and one process for its pages. To start such a process
 // costs as much as a page in it, so a room that a test has left is swept and given to the next one.
 import http from 'node:http';
+import { takeRow } from './ports.mjs';
 
 const quiet = { viewport: { width: 1200, height: 800 }, colorScheme: 'light', reducedMotion: 'reduce' };
 // What a page can be told, and what is swept with the rest; a room with anything else is for one test only.
 const ofPage = Object.keys(quiet);
 const sameForAll = ['locale', 'isMobile', 'hasTouch', 'deviceScaleFactor'];
+
+// All but what only saves work: files that do not change, and what they were compiled to.
+const data = 'cookies,local_storage,indexeddb,cache_storage,service_workers,file_systems';
 
 const rooms = new Map(); // by context
 const swept = new Map(); // those that wait for the next test, by their options
@@ -15,7 +19,7 @@ export const home = {
   async open() {
     const headers = { 'content-type': 'text/html' };
     this.server = http.createServer((_, r) => r.writeHead(200, headers).end('<!doctype html><title>home</title>'));
-    await new Promise((done) => this.server.listen(0, '127.0.0.1', done));
+    await takeRow(this.server);
     this.url = `http://127.0.0.1:${this.server.address().port}/`;
   },
 
@@ -80,7 +84,7 @@ export class Room {
         .map((p) => p.close()),
     );
     await this.context.clearCookies();
-    for (const origin of this.origins) await this.cdp.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' });
+    for (const origin of this.origins) await this.cdp.send('Storage.clearDataForOrigin', { origin, storageTypes: data });
     this.origins.clear();
     swept.set(this.key, [...(swept.get(this.key) ?? []), this]);
   }

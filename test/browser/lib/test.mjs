@@ -5,6 +5,7 @@ import { Server } from '../../lib/server.mjs';
 import { Context } from '../../lib/test.mjs';
 import { Model } from './model.mjs';
 import { Tab } from './page.mjs';
+import { leavePort, takePort } from './ports.mjs';
 import { Proxy } from './proxy.mjs';
 import { Report } from './report.mjs';
 
@@ -36,7 +37,9 @@ export class Test extends Context {
 
   /** Answers come at once: a test that is about their growing says how fast (`demo.token_ms`). */
   async server(config = {}) {
-    const server = new PageServer({ config: { listen: '127.0.0.1:0', demo: { token_ms: 0 }, ...config }, dir: this.folder() });
+    const port = await takePort();
+    this.defer(() => leavePort(port)); // when it is gone
+    const server = new PageServer({ config: { listen: `127.0.0.1:${port}`, demo: { token_ms: 0 }, ...config }, dir: this.folder() });
     this.servers.push(server);
     return server.start();
   }
