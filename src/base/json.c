@@ -298,16 +298,6 @@ int64_t json_int(struct json *r)
     return v;
 }
 
-double json_f64(struct json *r)
-{
-    struct str raw;
-    double     v = 0;
-    if (!expect(r, JSON_NUMBER, "expected a number") || !take_number(r, &raw)) return 0;
-    enum err e = jnum_f64(raw, &v);
-    if (e) fail(r, e, e == ERR_RANGE ? "number out of range" : "no memory for a number");
-    return v;
-}
-
 bool json_bool(struct json *r)
 {
     if (!expect(r, JSON_BOOL, "expected true or false")) return false;

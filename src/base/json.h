@@ -7,7 +7,7 @@
  * jsonw writes back as the same escape, so nothing is lost or cut. Literal
  * surrogate bytes in the input are bad UTF-8 and refused.
  * Numbers stay text (`raw`): they are passed through as written; json_int and
- * json_f64 convert on demand.
+ * jv_f64 convert on demand.
  *
  * 1. The pull reader, for hot paths: no allocation unless a string has escapes
  *    (then it is decoded into `scratch`). Errors are sticky: after the first
@@ -71,7 +71,6 @@ bool                json_item(struct json *r);
 struct str          json_string(struct json *r);
 /* exact; ERR_RANGE beyond 64 bits, ERR_TYPE for fractions */
 int64_t             json_int(struct json *r);
-double              json_f64(struct json *r); /* nearest; ERR_RANGE when too large for a double */
 bool                json_bool(struct json *r);
 void                json_null(struct json *r);
 void                json_skip(struct json *r); /* any value, still checked fully */

@@ -110,7 +110,8 @@ void desk_put(FILE *out, struct str s, enum glyph_way way)
     buf_done(&safe);
 }
 
-void desk_line(FILE *out, const char *name, struct str s, enum glyph_way way)
+/* "  name     words"; nothing when there are none. */
+static void line(FILE *out, const char *name, struct str s, enum glyph_way way)
 {
     if (!s.len) return;
     fprintf(out, "  %-9s", name);
@@ -163,10 +164,10 @@ void desk_show(const struct desk *k, const struct jv *a, size_t number, size_t a
     desk_put(stdout, jv_str_at(a, "ask"), GLYPH_LINE);
     desk_style(k, stdout, "\033[0m");
     putchar('\n');
-    if (input) desk_line(stdout, "input", input->raw, GLYPH_LINE);
-    desk_line(stdout, "said", jv_str_at(a, "said"), GLYPH_QUOTED);
-    desk_line(stdout, "thread", jv_str_at(a, "thread"), GLYPH_LINE);
-    desk_line(stdout, "id", jv_str_at(a, "id"), GLYPH_LINE);
+    if (input) line(stdout, "input", input->raw, GLYPH_LINE);
+    line(stdout, "said", jv_str_at(a, "said"), GLYPH_QUOTED);
+    line(stdout, "thread", jv_str_at(a, "thread"), GLYPH_LINE);
+    line(stdout, "id", jv_str_at(a, "id"), GLYPH_LINE);
 }
 
 /* --- answering -------------------------------------------------------------------- */
@@ -218,7 +219,7 @@ bool desk_decide(struct desk *k, struct str id, bool yes)
 
     curl_free(escaped);
     if (answer && status == 200) {
-        desk_line(stdout, "now", jv_str_at(answer, "status"), GLYPH_LINE);
+        line(stdout, "now", jv_str_at(answer, "status"), GLYPH_LINE);
         show_votes(answer);
         return !str_is(jv_str_at(answer, "status"), "pending");
     }

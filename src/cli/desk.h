@@ -37,8 +37,6 @@ struct jv         *desk_ask(struct desk *k, const char *path, const char *body, 
 void               desk_refused(const struct jv *answer, long status);
 
 void desk_put(FILE *out, struct str s, enum glyph_way way);
-/* "  name     words"; nothing when there are none. */
-void desk_line(FILE *out, const char *name, struct str s, enum glyph_way way);
 /* "  asked.by   ann" for every member on stdout, those of objects under their name. */
 void desk_members(const struct jv *v, const char *under, int indent);
 /* As "\033[31m" and the like, where there are colours; else nothing. */

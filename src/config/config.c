@@ -578,11 +578,6 @@ enum err config_load_flags(struct config *c, const struct config_flags *f, struc
     return err;
 }
 
-enum err config_load(struct config *c, const char *path, struct config_error *e)
-{
-    return config_load_flags(c, &(struct config_flags){ .path = path }, e);
-}
-
 enum err config_address(struct config *c, const char *option, const char *word, struct str *out,
                         struct config_error *e)
 {

@@ -1,7 +1,7 @@
 /* config.h -- the configuration: one JSON file, read once, checked whole.
  *
  *     struct config c; struct config_error e;
- *     if (config_load(&c, path, &e)) { config_error_print(&e, stderr); exit(1); }
+ *     if (config_load_flags(&c, &flags, &e)) { config_error_print(&e, stderr); exit(1); }
  *     ...
  *     config_done(&c);
  *
@@ -20,7 +20,7 @@
  * `jv->str` holds the secret and `jv->raw` still the reference: print raw, never str.
  *
  * Ownership: struct config owns everything it points to, in its own arena, and
- * does not change after config_load. config_done wipes the secrets.
+ * does not change once it is read. config_done wipes the secrets.
  */
 #ifndef PARLEY_CONFIG_H
 #define PARLEY_CONFIG_H
@@ -337,7 +337,6 @@ struct config_flags {
 /* Reads and checks. `path` NULL: ./parley.json when it exists, else defaults alone.
  * On an error (ERR_NOT_FOUND, ERR_IO, ERR_SYNTAX, ERR_NOMEM) *c is left empty: nothing to give
  * back. */
-MUST_CHECK enum err config_load(struct config *c, const char *path, struct config_error *e);
 MUST_CHECK enum err config_load_flags(struct config *c, const struct config_flags *f,
                                       struct config_error *e);
 /* The same from memory; `name` stands for the file in errors. The text is copied. For tests and

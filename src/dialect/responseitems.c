@@ -148,7 +148,8 @@ static bool known(const struct fact *f, uint64_t seq)
     return f && f->seq <= seq;
 }
 
-void call_words(struct buf *out, const struct call *c)
+/* What a call came to, in words. */
+static void call_words(struct buf *out, const struct call *c)
 {
     struct jv   *v = NULL;
     struct arena a;

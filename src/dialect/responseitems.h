@@ -70,7 +70,5 @@ const char *response_status(const struct fold *f, const struct fact *response, u
 /* Tokens of the model calls in it. */
 void response_usage(const struct fold *f, const struct fact *response, uint64_t seq, int64_t *in,
                     int64_t *out);
-/* What a call came to, in words. */
-void call_words(struct buf *out, const struct call *c);
 
 #endif

@@ -10,7 +10,8 @@
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-void html_attr(struct buf *out, struct str s)
+/* Exactly, inside an attribute. */
+static void html_attr(struct buf *out, struct str s)
 {
     for (size_t i = 0; i < s.len; i++) {
         char c = s.ptr[i];

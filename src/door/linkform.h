@@ -24,9 +24,8 @@ struct linkform {
     const struct linkwords *words;
 };
 
-/* As it is seen, with nothing hidden or in disguise; and exactly, inside an attribute. */
+/* As it is seen, with nothing hidden or in disguise. */
 void       html_put(struct buf *out, struct str s);
-void       html_attr(struct buf *out, struct str s);
 /* One member of such a body, in `a`; STR_NONE: it is not there. */
 struct str form_member(struct arena *a, struct str body, struct str name);
 unsigned   form_count(struct arena *a, struct str body, struct str name);

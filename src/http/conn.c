@@ -2,7 +2,7 @@
  *
  * conn_int.h has the states and the two rules. Requests of one connection are
  * answered one at a time and in order: while one is being answered, bytes of the
- * next wait in `in`. conn_flush, once per turn, is where everything goes on.
+ * next wait in `in`. flush(), once per turn, is where everything goes on.
  */
 #include "http/conn_int.h"
 
@@ -433,7 +433,7 @@ static void settle(struct conn *c)
     else if (c->state == CONN_IDLE && c->server->draining) conn_linger(c);
 }
 
-void conn_flush(struct loop_dirty *d)
+static void flush(struct loop_dirty *d)
 {
     struct conn *c = LIST_ITEM(d, struct conn, dirty);
 
@@ -464,7 +464,7 @@ void conn_flush(struct loop_dirty *d)
 void conn_init(struct conn *c, struct server *s)
 {
     c->server = s;
-    c->dirty.flush = conn_flush;
+    c->dirty.flush = flush;
     list_init(&c->wheel);
     list_init(&c->idle);
     list_init(&c->holding);

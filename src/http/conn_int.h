@@ -20,7 +20,7 @@
  *
  * Rule 1: functions that a handler, a source or a peer may call only note what is
  * to be done and mark the connection; freeing, closing and calling back happen in
- * conn_flush, in libuv's callbacks and on the wheel. So nothing vanishes under a caller.
+ * the flush, in libuv's callbacks and on the wheel. So nothing vanishes under a caller.
  * Rule 2: bytes that cannot be used now wait in `in`, and while any wait nothing
  * is read: a connection never holds more input than one read brought (and, with TLS, the record
  * that it completed).
@@ -220,7 +220,6 @@ void         conn_begin(struct conn *c);                  /* accepted: starts to
 void         conn_kill(struct conn *c);                   /* ends it now; frees it later */
 void         conn_doom(struct conn *c);                   /* ends it at the next flush */
 void         conn_mark(struct conn *c);
-void         conn_flush(struct loop_dirty *d);
 /* what the peer says; and that it says no more */
 void         conn_take(struct conn *c, char *at, size_t len);
 void         conn_ended(struct conn *c);
@@ -288,7 +287,7 @@ void      h2_free(struct conn *c);  /* any conn */
 void      h2_head(struct conn *c, bool body); /* `out` has a head and nothing else */
 void      h2_continue(struct conn *c);
 void      h2_ready(struct conn *c);       /* `out` has bytes, or all is said */
-void      h2_flush(struct conn *c);       /* its conn_flush */
+void      h2_flush(struct conn *c);       /* its flush */
 bool      h2_waits(const struct conn *c); /* bytes that are not out yet */
 bool      h2_stuck(struct conn *c, uint64_t now);
 void      h2_stream_gone(struct conn *c); /* it is closed: its memory goes later */

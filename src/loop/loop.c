@@ -50,7 +50,6 @@ static void end_turn(struct loop *l)
 
     l->turn_ns = now;
     l->idle_ns = idle;
-    if (busy > l->lag_ns) l->lag_ns = busy;
     if (l->on_turn) l->on_turn(l->on_turn_ctx, busy);
 }
 
@@ -129,13 +128,6 @@ void loop_done(struct loop *l)
     /* else a handle is still open, and its memory is about to go */
     must(uv_loop_close(&l->uv) == 0);
     uv_mutex_destroy(&l->post_lock);
-}
-
-uint64_t loop_lag_take(struct loop *l)
-{
-    uint64_t lag = l->lag_ns;
-    l->lag_ns = 0;
-    return lag;
 }
 
 /* --- dirty ------------------------------------------------------------------ */

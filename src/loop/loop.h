@@ -22,7 +22,6 @@ struct loop {
     struct list  dirty; /* private */
     /* private: clock and time spent waiting when the last turn ended */
     uint64_t     turn_ns, idle_ns;
-    uint64_t     lag_ns; /* the longest turn since last asked; see loop_lag_take */
     /* optional: how long the turn kept the loop busy */
     void (*on_turn)(void *ctx, uint64_t busy_ns);
     void *on_turn_ctx;
@@ -32,8 +31,6 @@ MUST_CHECK enum err loop_init(struct loop *l);
 void                loop_run(struct loop *l); /* until loop_stop */
 void                loop_stop(struct loop *l);
 void                loop_done(struct loop *l); /* after all handles are closed */
-/* busy time of the longest turn since the last call, in ns */
-uint64_t            loop_lag_take(struct loop *l);
 
 /* Work to be done once at the end of this turn, however often it is asked for.
  * Embed one per object; loop_undirty before the object dies. */

@@ -19,8 +19,8 @@ struct str model_provider_url(struct str provider)
 
 /* --- decoding ------------------------------------------------------------------- */
 
-void decoder_init(struct decoder *d, const struct wire *w, struct arena *scratch,
-                  struct model_sink *sink)
+static void decoder_init(struct decoder *d, const struct wire *w, struct arena *scratch,
+                         struct model_sink *sink)
 {
     *d = (struct decoder){ .wire = w, .scratch = scratch };
     blocks_init(&d->blocks, sink);
@@ -28,7 +28,7 @@ void decoder_init(struct decoder *d, const struct wire *w, struct arena *scratch
     if (w->begin) w->begin(d);
 }
 
-void decoder_done(struct decoder *d)
+static void decoder_done(struct decoder *d)
 {
     if (d->wire && d->wire->done) d->wire->done(d);
     blocks_done(&d->blocks);
@@ -52,7 +52,9 @@ static bool is_over(const struct decoder *d)
     return d->ended || d->trouble.kind != FAIL_NONE || d->blocks.dead;
 }
 
-void decoder_event(struct decoder *d, struct str name, struct str data, bool last)
+/* Feeds one event. `last`: the body ended without the blank line; a payload that is cut then is
+ * FAIL_CUT. */
+static void decoder_event(struct decoder *d, struct str name, struct str data, bool last)
 {
     if (is_over(d)) return;
     arena_reset(d->scratch);

@@ -19,7 +19,7 @@
 /* A response being read. The shared part is what remote.c looks at. */
 struct decoder {
     struct blocks      blocks;
-    struct arena      *scratch; /* for one event; reset by decoder_event */
+    struct arena      *scratch; /* for one event; reset before the next */
     const struct wire *wire;
     /* a stop reason was seen: with it the end of the body is no accident */
     bool               stopped;
@@ -77,12 +77,6 @@ const struct wire       *wire_find(struct str provider); /* NULL: unknown */
 void wire_body(const struct wire *w, struct buf *out, const struct model_config *c,
                const struct model_request *q, int64_t *tokens);
 
-void decoder_init(struct decoder *d, const struct wire *w, struct arena *scratch,
-                  struct model_sink *sink);
-void decoder_done(struct decoder *d);
-/* Feeds one event. `last`: the body ended without the blank line; a payload that is cut then is
- * FAIL_CUT. */
-void decoder_event(struct decoder *d, struct str name, struct str data, bool last);
 /* The body has ended: decides between stopped and cut. Afterwards `ended` or `trouble` is set. */
 void decoder_finish(struct decoder *d);
 /* Bytes of a stream to sink calls: the event framing and the decoder together. */

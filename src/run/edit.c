@@ -80,8 +80,12 @@ static void compare(struct compare *k, const struct jv *a, const struct jv *b)
     else differs(k);
 }
 
-enum err edit_compare(struct arena *mem, const struct jv *allowed, const struct jv *a,
-                      const struct jv *b, struct str *changed, struct str *bad)
+/* The pointers at which `b` differs from `a`, as a JSON list; *bad: the first of them that is not at
+ * or below one of `allowed` (in `mem`), STR_NONE: all are. An array of another length differs as a
+ * whole. */
+MUST_CHECK static enum err differences(struct arena *mem, const struct jv *allowed,
+                                       const struct jv *a, const struct jv *b, struct str *changed,
+                                       struct str *bad)
 {
     struct compare k = { .mem = mem, .allowed = allowed };
     buf_init(&k.path, 0);
@@ -115,7 +119,7 @@ static bool is_forbidden(struct thread *t, struct command *c, struct call *call,
     struct str bad;
     if (call->asked->edit.ptr && json_parse_own(&c->arena, call->asked->edit, &allowed) != OK)
         return *e = ERR_NOMEM, true;
-    if ((*e = edit_compare(&c->arena, allowed, call->args, c->decide.input, changed, &bad)))
+    if ((*e = differences(&c->arena, allowed, call->args, c->decide.input, changed, &bad)))
         return true;
     if (!bad.ptr) return false;
     log_line(LOG_SECURITY, "answer.refused", "why", "edit_not_allowed", "thread", log_str(t->id),

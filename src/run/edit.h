@@ -21,11 +21,6 @@
 
 #include "run/engine.h"
 
-/* The pointers at which `b` differs from `a`, as a JSON list; *bad: the first of them that is not at
- * or below one of `allowed` (in `mem`), STR_NONE: all are. An array of another length differs as a
- * whole. */
-MUST_CHECK enum err edit_compare(struct arena *mem, const struct jv *allowed, const struct jv *a,
-                                 const struct jv *b, struct str *changed, struct str *bad);
 /* A yes with other arguments (c->decide.input) to a question that is open. False: they are the same,
  * it is a plain yes. */
 bool       edit_handle(struct thread *t, struct command *c, struct call *call, enum err *e);

@@ -70,8 +70,10 @@ static bool base64_decode(struct str s, unsigned char *out, size_t *len)
     return true;
 }
 
-bool notify_sign(struct str secret, struct str id, int64_t at_s, struct str body,
-                 char out[NOTIFY_SIGNATURE])
+/* The signature of a message; `out` ends in NUL. */
+#define SIGNATURE 64
+static bool sign(struct str secret, struct str id, int64_t at_s, struct str body,
+                 char out[SIGNATURE])
 {
     unsigned char key[400], mac[32];
     size_t        key_len = 0;
@@ -169,11 +171,11 @@ static bool add_header(struct letter *l, const char *name, const char *value)
 
 static bool make_headers(struct letter *l)
 {
-    char    id[80], at[24], signature[NOTIFY_SIGNATURE];
+    char    id[80], at[24], signature[SIGNATURE];
     int64_t now_s = clock_wall_ms() / 1000;
     snprintf(id, sizeof id, "evt_" STR_FMT, STR_ARG(l->place));
     snprintf(at, sizeof at, "%lld", (long long)now_s);
-    return notify_sign(l->target->how->secret, str_c(id), now_s, buf_view(&l->body), signature) &&
+    return sign(l->target->how->secret, str_c(id), now_s, buf_view(&l->body), signature) &&
            add_header(l, "Content-Type", "application/json") && add_header(l, "Expect", "") &&
            add_header(l, "webhook-id", id) && add_header(l, "webhook-timestamp", at) &&
            add_header(l, "webhook-signature", signature);

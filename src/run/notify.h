@@ -46,9 +46,4 @@ struct notify *notify_new(const struct notify_setup *s); /* NULL: no memory */
 void           notify_stop(struct notify *n);
 void           notify_free(struct notify *n); /* after them; NULL is fine */
 
-/* The headers of a message; for tests. `out` ends in NUL. */
-#define NOTIFY_SIGNATURE 64
-bool notify_sign(struct str secret, struct str id, int64_t at_s, struct str body,
-                 char out[NOTIFY_SIGNATURE]);
-
 #endif

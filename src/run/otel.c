@@ -205,7 +205,7 @@ void otel_metrics(const struct otel *o, struct buf *out)
                (unsigned long long)o->sent, (unsigned long long)o->dropped);
 }
 
-void otel_stop(struct otel *o)
+static void stop(struct otel *o)
 {
     if (!o || o->stopped) return;
     o->stopped = true;
@@ -221,7 +221,7 @@ static void on_closed(struct loop_timer *t)
 void otel_free(struct otel *o)
 {
     if (!o) return;
-    otel_stop(o);
+    stop(o);
     o->orphan = o->sending;
     if (o->orphan) return;
     for (struct curl_slist *h = o->headers; h; h = h->next) secret_wipe(h->data, strlen(h->data));

@@ -29,8 +29,6 @@ struct otel *otel_new(const struct otel_setup *s); /* NULL: no memory */
 /* `count` spans, with commas between. */
 void         otel_add(struct otel *o, struct str spans, unsigned count);
 void         otel_metrics(const struct otel *o, struct buf *out); /* NULL: nothing */
-/* Nothing is sent any more. */
-void         otel_stop(struct otel *o);
 /* Before the pool is closed, or after it; NULL is fine. */
 void         otel_free(struct otel *o);
 

@@ -31,7 +31,7 @@ static uint64_t hash_of(struct log_name log)
     return sum_end(&s) | 1; /* not 0, which is "none" */
 }
 
-struct lane *pg_writer(struct pg *s, uint64_t hash)
+static struct lane *writer_for(struct pg *s, uint64_t hash)
 {
     return &s->lanes[1 + (hash >> 8) % PG_WRITERS];
 }
@@ -66,7 +66,7 @@ static struct lane *lane_of(struct pg *s, struct store_job *job)
     case JOB_RELEASE_ALL: return &s->lanes[1];
     case JOB_OWN: return PG_CONTROL(s);
     }
-    return pg_writer(s, job->hash);
+    return writer_for(s, job->hash);
 }
 
 /* What a dead node left behind has waited long enough: before what stands in line, not behind it. */

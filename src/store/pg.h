@@ -285,17 +285,15 @@ struct pg {
 #define PG_CONTROL(s) (&(s)->lanes[0])
 
 /* Tells the job its result; it may be gone afterwards. */
-void         pg_answer(struct pg *s, struct store_job *job, enum err e);
-/* The lane for this log's writes. */
-struct lane *pg_writer(struct pg *s, uint64_t hash);
+void     pg_answer(struct pg *s, struct store_job *job, enum err e);
 /* Are writes to be held back until the lease is renewed? */
-bool         pg_must_wait(const struct pg *s);
+bool     pg_must_wait(const struct pg *s);
 /* `was_alive`: the database says that the lease went on without a gap. */
-void         pg_renewed(struct pg *s, bool was_alive, int64_t db_ms);
-void         pg_follow_clock(struct pg *s, int64_t db_ms);
-void         pg_trouble(struct pg *s, enum err e, const char *words);
+void     pg_renewed(struct pg *s, bool was_alive, int64_t db_ms);
+void     pg_follow_clock(struct pg *s, int64_t db_ms);
+void     pg_trouble(struct pg *s, enum err e, const char *words);
 /* What a failed statement means; said on the log when it is a fault of ours. */
-enum err     pg_err(const struct pg *s, const PGresult *r);
+enum err pg_err(const struct pg *s, const PGresult *r);
 
 /* --- opening (pg_open.c, pg_schema.c) ------------------------------------------------------- */
 

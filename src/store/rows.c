@@ -44,7 +44,7 @@ uint64_t log_key(int64_t id, int64_t created_ms)
     return sum_end(&s);
 }
 
-bool damaged_has(const struct damaged *d, uint64_t key)
+static bool damaged_has(const struct damaged *d, uint64_t key)
 {
     for (unsigned i = 0; i < d->count && i < DAMAGED_MAX; i++)
         if (d->keys[i] == key) return true;

@@ -19,7 +19,6 @@ struct damaged {
 };
 /* A number may be given again after a removal, and a name, too; hardly both at the same time. */
 uint64_t log_key(int64_t id, int64_t created_ms);
-bool     damaged_has(const struct damaged *d, uint64_t key);
 void     damaged_note(struct damaged *d, uint64_t key);
 
 /* Of a row in a list that pages. A cursor is "<ms>.<number>" of the last row shown. */

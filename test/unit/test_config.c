@@ -346,26 +346,29 @@ TEST(config_errors_cannot_move_the_cursor)
 
 /* --- the file ------------------------------------------------------------------------------ */
 
+static enum err load_file(const char *path)
+{
+    return config_load_flags(&c, &(struct config_flags){ .path = path }, &e);
+}
+
 TEST(config_file_that_cannot_be_read_is_named)
 {
     quiet_env();
-    CHECK(config_load(&c, config_path("none.json"), &e) == ERR_NOT_FOUND &&
-          config_says(0, "No such file"));
+    CHECK(load_file(config_path("none.json")) == ERR_NOT_FOUND && config_says(0, "No such file"));
     CHECK(strstr(e.file, "none.json"));
-    CHECK(config_load(&c, test_dir(), &e) == ERR_IO && config_says(0, "directory"));
+    CHECK(load_file(test_dir()) == ERR_IO && config_says(0, "directory"));
     const char *path = config_file("locked.json", "{}");
     CHECK(chmod(path, 0) == 0);
-    if (geteuid() != 0) CHECK(config_load(&c, path, &e) == ERR_IO && config_says(0, "ermission"));
+    if (geteuid() != 0) CHECK(load_file(path) == ERR_IO && config_says(0, "ermission"));
 }
 
 TEST(config_file_is_read_with_its_name_in_errors)
 {
     quiet_env();
-    CHECK(config_load(&c, config_file("ok.json", "\xEF\xBB\xBF{\"max_iterations\": 3}\n"), &e) ==
-          OK);
+    CHECK(load_file(config_file("ok.json", "\xEF\xBB\xBF{\"max_iterations\": 3}\n")) == OK);
     CHECK(c.max_iterations == 3 && str_ends(c.path, STR("ok.json")));
     config_done(&c);
-    CHECK(config_load(&c, config_file("bad.json", "{\n\"x\": 1}"), &e) == ERR_SYNTAX);
+    CHECK(load_file(config_file("bad.json", "{\n\"x\": 1}")) == ERR_SYNTAX);
     CHECK(strstr(e.file, "bad.json") && e.problem[0].line == 2);
 }
 
@@ -472,7 +475,7 @@ TEST(config_every_key_is_in_the_documentation)
 TEST(config_example_is_good)
 {
     quiet_env();
-    CHECK(config_load(&c, root_file("parley.json"), &e) == OK);
+    CHECK(load_file(root_file("parley.json")) == OK);
     if (e.count) config_error_print(&e, stdout);
     CHECK(c.warnings.count == 0);
     if (!e.count) config_done(&c);

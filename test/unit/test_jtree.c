@@ -98,6 +98,10 @@ TEST(a_number_too_large_for_a_double_is_not_one)
 {
     double d = 1;
     CHECK(jv_f64(parse("2.5"), &d) && d == 2.5);
+    CHECK(jv_f64(parse("0.1"), &d) && d == 0.1);
+    CHECK(jv_f64(parse("5e-324"), &d) && d == 5e-324);
+    CHECK(jv_f64(parse("1e-999"), &d) && d == 0);
+    CHECK(!jv_f64(parse("1e999"), &d));
     CHECK(jv_f64(parse("12345678901234567890"), &d) && d == 12345678901234567890.0);
     CHECK(!jv_f64(parse("1e400"), &d) && d == 12345678901234567890.0);
 }

@@ -88,7 +88,7 @@ void mcps_drain(struct mcps *m)
     LIST_EACH (n, &m->waits) mcps_wake(LIST_ITEM(n, struct mcps_wait, node));
 }
 
-struct mcps *mcps_of(const struct conn *c)
+static struct mcps *mcps_of(const struct conn *c)
 {
     return app_of(conn_server(c))->mcp;
 }

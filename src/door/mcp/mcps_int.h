@@ -31,7 +31,6 @@ struct mcps {
 };
 
 /* --- mcps.c --- */
-struct mcps     *mcps_of(const struct conn *c);
 /* An answer: one JSON object. Takes the buffer. */
 void             mcps_reply(struct conn *c, int status, struct buf *body);
 void             mcps_fault(struct conn *c, struct str id, const struct mcprpc_fault *why);

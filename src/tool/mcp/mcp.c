@@ -67,6 +67,8 @@ void mcp_rearm(struct mcp *m)
     else loop_timer_set(&m->tick, next > now ? next - now : 0);
 }
 
+static void notify(struct mcp *m, const char *method, struct str params);
+
 static void cancel_notice(struct mcp_request *q, const char *reason)
 {
     struct mcp  *m = q->m;
@@ -80,7 +82,7 @@ static void cancel_notice(struct mcp_request *q, const char *reason)
     jsonw_init(&w, &b);
     buf_printf(&b, "\"requestId\":%lld,\"reason\":", (long long)q->id);
     jw_strz(&w, reason);
-    mcp_notify(m, "notifications/cancelled", buf_view(&b));
+    notify(m, "notifications/cancelled", buf_view(&b));
     buf_done(&b);
 }
 
@@ -234,7 +236,7 @@ struct mcp_request *mcp_request(struct mcp *m, const struct mcp_send *s)
     return q;
 }
 
-void mcp_notify(struct mcp *m, const char *method, struct str params)
+static void notify(struct mcp *m, const char *method, struct str params)
 {
     struct buf b;
     buf_init(&b, 0);
@@ -381,7 +383,7 @@ void mcp_receive(struct mcp *m, struct str text, struct mcp_request *on)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-void mcp_note_trouble(struct mcp *m, const char *why, struct str more)
+static void note_trouble(struct mcp *m, const char *why, struct str more)
 {
     buf_clear(&m->trouble);
     buf_lit(&m->trouble, why);
@@ -413,7 +415,7 @@ void mcp_lost(struct mcp *m, const char *why)
     if (m->state != MCP_AUTH) m->state = MCP_DOWN;
     m->listening = m->listed = false;
     m->listen_ms = m->relist_ms = m->renew_ms = m->both_ms = 0;
-    if (m->trouble.len == 0) mcp_note_trouble(m, why, STR_NONE);
+    if (m->trouble.len == 0) note_trouble(m, why, STR_NONE);
     log_line(LOG_WARN, "mcp.lost", "server", log_str(m->alias), "why",
              log_str(buf_view(&m->trouble)), NULL);
     fail_all(m, why);
@@ -435,9 +437,9 @@ static void account_refused(struct mcp *m, struct str challenge)
     (void)oauth_challenged(m->oauth, challenge, m->server ? m->person : STR_NONE);
     if (m->server || !m->bearer.len || m->renewed) m->state = MCP_AUTH;
     m->renewed = true;
-    mcp_note_trouble(m, "authorization needed",
-                     m->server || m->welcomed ? challenge
-                                              : STR("nobody has connected their account yet"));
+    note_trouble(m, "authorization needed",
+                 m->server || m->welcomed ? challenge
+                                          : STR("nobody has connected their account yet"));
     if (!m->server && m->state == MCP_AUTH) mcp_settle(m);
     m->transport->close(m);
 }
@@ -446,7 +448,7 @@ void mcp_auth(struct mcp *m, struct str challenge, struct str words)
 {
     if (m->oauth) account_refused(m, challenge);
     else {
-        mcp_note_trouble(m, "authorization needed", words);
+        note_trouble(m, "authorization needed", words);
         if (!m->welcomed) {
             m->state = MCP_AUTH;
             mcp_settle(m);
@@ -459,7 +461,7 @@ void mcp_auth(struct mcp *m, struct str challenge, struct str words)
 static void opening_failed(struct mcp *m, const char *what, const struct mcp_reply *r)
 {
     if (m->state != MCP_OPENING) return;
-    mcp_note_trouble(m, what, r->lost ? str_c(r->lost) : r->message);
+    note_trouble(m, what, r->lost ? str_c(r->lost) : r->message);
     m->era = m->pinned;
     m->transport->close(m);
     mcp_lost(m, what);
@@ -473,7 +475,7 @@ static void opened(struct mcp *m, const struct jv *capabilities)
     m->state = MCP_LISTING;
     buf_clear(&m->trouble);
     if (m->era == ERA_LEGACY) {
-        mcp_notify(m, "notifications/initialized", STR_NONE);
+        notify(m, "notifications/initialized", STR_NONE);
         m->transport->opened(m);
     }
     m->renewed = false;
@@ -640,7 +642,7 @@ static void on_token(struct oauth_want *w, struct str token, const char *why)
     struct mcp *m = LIST_ITEM(w, struct mcp, want);
     if (m->state != MCP_OPENING) return;
     if (why || !mcp_set_bearer(m, token)) {
-        mcp_note_trouble(m, "it could not be opened", str_c(why ? why : "not enough memory"));
+        note_trouble(m, "it could not be opened", str_c(why ? why : "not enough memory"));
         mcp_lost(m, "it could not be opened");
     } else open_line(m);
 }

@@ -213,7 +213,6 @@ struct mcp_send {
 };
 /* NULL: no memory; nothing was sent */
 struct mcp_request *mcp_request(struct mcp *m, const struct mcp_send *s);
-void                mcp_notify(struct mcp *m, const char *method, struct str params);
 /* raw id, raw result */
 void                mcp_answer(struct mcp *m, struct str id, struct str result);
 /* tells the server; q is gone, done() is not called */
@@ -237,7 +236,6 @@ void                mcp_changed(struct mcp *m);
 /* Its tools may be listed in a moment: what needs one of them waits so long. */
 void                mcp_expect(struct mcp *m);
 void                mcp_open_now(struct mcp *m);
-void                mcp_note_trouble(struct mcp *m, const char *why, struct str more);
 void                mcp_maybe_closed(struct mcp *m);
 /* its tools are listed, or are not waited for any more */
 void                mcp_settle(struct mcp *m);
@@ -303,7 +301,7 @@ void mcp_init(struct mcp *m); /* its arenas, buffers and lists */
 void mcp_undo(struct mcp *m); /* of one that was never started */
 
 /* --- transports */
-extern const struct mcp_transport mcp_stdio, mcp_http;
+extern const struct mcp_transport mcp_http;
 size_t   mcp_unsent(const struct mcp *m); /* stdio: bytes it has not read; for tests */
 enum err mcp_stdio_read(struct mcp *m, const struct jv *entry, struct str base, struct buf *why);
 enum err mcp_http_read(struct mcp *m, const struct jv *entry, struct buf *why);

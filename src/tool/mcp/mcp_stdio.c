@@ -249,7 +249,7 @@ static void stdio_free(struct mcp *m)
     else maybe_free(s);
 }
 
-const struct mcp_transport mcp_stdio = {
+static const struct mcp_transport STDIO = {
     .open = stdio_open,
     .send = stdio_send,
     .busy = stdio_busy,
@@ -325,7 +325,7 @@ enum err mcp_stdio_read(struct mcp *m, const struct jv *entry, struct str base, 
 
     if (!s) return ERR_NOMEM;
     m->link = s;
-    m->transport = &mcp_stdio;
+    m->transport = &STDIO;
     s->m = m;
     buf_init(&s->line, MCP_MESSAGE_MAX);
     tail_init(&s->err, STDERR_MAX);
