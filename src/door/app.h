@@ -92,9 +92,11 @@ struct door {
     bool                  sessions; /* a body's sessionId names the thread */
     /* its clients show the body of an error to people: one sentence instead of JSON */
     bool                  plain_errors;
-    bool                  openai; /* its errors have OpenAI's shape */
-    /* its clients want errors as JSON-RPC, and find out from a 401 where to get a token */
-    bool                  rpc;
+    /* or errors have a shape of their own there; NULL: they have not */
+    void (*refuse)(struct request *q, int status, const char *code, const char *message);
+    /* its clients find out from a 401 or 403 where to get a token, which may be good for this door
+     * alone (mcp_only); NULL: they have one */
+    void (*challenge)(struct request *q, const char *error);
 };
 
 /* Beside the roles of principal.h, in a route's access. Nothing: ROLE_USER. */
@@ -344,7 +346,11 @@ bool                      guard_check(struct server *s, struct request *q); /* g
 /* Their session cannot be looked up, their roles cannot be written: 503, in the door's form. */
 void                      guard_unavailable(struct request *q);
 void                      guard_unnoted(struct request *q);
-/* openai_error.c: what the server itself refuses there, in their shape */
+
+/* For door.refuse: openai_error.c, mcp/mcps.c. */
+void openai_refuse(struct request *q, int status, const char *code, const char *message);
+void mcp_refuse(struct request *q, int status, const char *code, const char *message);
+/* what the server itself refuses at OpenAI's doors, in their shape */
 bool openai_error_body(const struct request *q, struct buf *out, int status, const char *code,
                        const char *message);
 

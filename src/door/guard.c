@@ -13,8 +13,7 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
-#include "dialect/mcprpc.h"
-#include "door/openai.h"
+#include "door/app.h"
 
 #define PREFLIGHT_S "600" /* how long a browser may remember what it was told */
 
@@ -78,23 +77,10 @@ static bool site_allowed(const struct request *q)
 
 /* --- refusals -------------------------------------------------------------------------------- */
 
-static bool refuse_rpc(struct request *q, int status, const char *code, const char *message)
-{
-    struct buf   b;
-    struct jsonw w;
-    struct str   data = arena_printf(q->arena, "{\"code\":\"%s\"}", code);
-    buf_init(&b, 0);
-    jsonw_init(&w, &b);
-    mcprpc_error(&w, STR_NONE, &(struct mcprpc_fault){ status, RPC_INTERNAL, message, data });
-    json_reply(q->conn, status, &b);
-    return false;
-}
-
 static bool refuse(struct request *q, int status, const char *code, const char *message)
 {
     conn_header(q->conn, "Parley-Error", str_c(code));
-    if (q->door && q->door->rpc) return refuse_rpc(q, status, code, message);
-    if (q->door && q->door->openai) openai_error(q->conn, status, code, message, STR_NONE);
+    if (q->door && q->door->refuse) q->door->refuse(q, status, code, message);
     else if (q->door && q->door->plain_errors)
         conn_reply(q->conn, status, "text/plain; charset=utf-8", str_c(message));
     else conn_error(q->conn, status, code, message);
@@ -138,7 +124,7 @@ static bool unauthorized(struct request *q, bool tried, const char *why)
 {
     /* Who shows nothing is sent to sign in; who shows something bad is a security event. */
     if (tried) identify_failed(q->conn, why, q->path);
-    if (q->door && q->door->rpc) mcp_challenge(q, tried ? "invalid_token" : NULL);
+    if (q->door && q->door->challenge) q->door->challenge(q, tried ? "invalid_token" : NULL);
     else
         conn_header(q->conn, "WWW-Authenticate",
                     tried ? STR("Bearer realm=\"parley\", error=\"invalid_token\"")
@@ -222,10 +208,10 @@ static bool check_role(struct app *a, struct request *q)
 {
     unsigned want = q->access & (ROLE_ANY | ROLE_AGENT);
     unsigned retry_s;
-    bool     here = q->door && q->door->rpc;
+    bool     here = q->door && q->door->challenge;
 
     if (!(q->principal->roles & (want ? want : ROLE_USER)) || (q->principal->mcp_only && !here)) {
-        if (here) mcp_challenge(q, "insufficient_scope");
+        if (here) q->door->challenge(q, "insufficient_scope");
         return refuse_and_log(q, 403, "forbidden", "Your role does not let you do this.",
                               q->principal->name);
     }

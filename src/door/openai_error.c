@@ -43,7 +43,7 @@ static void put_error(struct buf *out, int status, const char *code, const char 
 bool openai_error_body(const struct request *q, struct buf *out, int status, const char *code,
                        const char *message)
 {
-    if (!q || !q->door || !q->door->openai) return false;
+    if (!q || !q->door || q->door->refuse != openai_refuse) return false;
     put_error(out, status, code, message, STR_NONE);
     return true;
 }
@@ -57,4 +57,9 @@ void openai_error(struct conn *c, int status, const char *code, const char *mess
     if (status == 503) conn_header(c, "Retry-After", STR("1"));
     put_error(&b, status, code, message, param);
     json_reply(c, status, &b);
+}
+
+void openai_refuse(struct request *q, int status, const char *code, const char *message)
+{
+    openai_error(q->conn, status, code, message, STR_NONE);
 }

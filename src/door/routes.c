@@ -14,10 +14,12 @@ static const struct door CHAT = { &dialect_aisdk, .via = "chat", .native = true,
 static const struct door STREAM = { &dialect_aisdk, .via = "chat", .plain_errors = true };
 static const struct door CHAT_WS = { &dialect_aisdk, .via = "ws", .native = true,
                                      .plain_errors = true };
-static const struct door RESPONSES = { &dialect_responses, .via = "responses", .openai = true };
-static const struct door COMPLETIONS = { &dialect_completions, .via = "responses", .openai = true };
-static const struct door OPENAI = { .via = "responses", .openai = true };
-static const struct door MCP = { .via = "mcp", .rpc = true };
+static const struct door RESPONSES = { &dialect_responses, .via = "responses",
+                                       .refuse = openai_refuse };
+static const struct door COMPLETIONS = { &dialect_completions, .via = "responses",
+                                         .refuse = openai_refuse };
+static const struct door OPENAI = { .via = "responses", .refuse = openai_refuse };
+static const struct door MCP = { .via = "mcp", .refuse = mcp_refuse, .challenge = mcp_challenge };
 static const struct door LIVE = { &dialect_aisdk, .via = "live" };
 static const struct door AGUI = { &dialect_agui, .via = "ag-ui" };
 static const struct door ADK = { &dialect_adk, .via = "adk" };

@@ -332,6 +332,12 @@ void mcp_delete(struct server *s, struct request *q)
     if (is_served(m, q)) mcps_session_enter(m, q, &(struct mcprpc){ 0 }, mcps_session_end);
 }
 
+void mcp_refuse(struct request *q, int status, const char *code, const char *message)
+{
+    struct str data = arena_printf(q->arena, "{\"code\":\"%s\"}", code);
+    mcps_fault(q->conn, STR_NONE, &(struct mcprpc_fault){ status, RPC_INTERNAL, message, data });
+}
+
 void mcp_challenge(struct request *q, const char *error)
 {
     const struct mcps *m = mcps_of(q->conn);
