@@ -307,11 +307,27 @@ static void decide(struct model_run *r, const struct model_request *q, struct pl
 
 /* --- counting ------------------------------------------------------------------------- */
 
+/* Of ASCII, which tools' schemas are and most of what is said: where words begin, many bytes at a
+ * time. False: it is not ASCII. */
+static bool count_words(struct str s, int64_t *n)
+{
+    unsigned      begins = s.len && s.ptr[0] > ' ';
+    unsigned char all = s.len ? (unsigned char)s.ptr[0] : 0;
+    for (size_t i = 1; i < s.len; i++) {
+        all |= (unsigned char)s.ptr[i];
+        begins += (s.ptr[i] > ' ') & (s.ptr[i - 1] <= ' ');
+    }
+    *n = begins;
+    return all < 0x80;
+}
+
 /* About one token per word, and one per East Asian character. */
 static int64_t count_tokens(struct str s)
 {
-    int64_t n = 0;
+    int64_t n;
     bool    in_word = false;
+    if (count_words(s, &n)) return n;
+    n = 0;
     for (size_t at = 0; at < s.len;) {
         uint32_t cp = (unsigned char)s.ptr[at];
         at += cp < 0x80 ? 1 : utf8_decode(str_from(s, at), &cp);

@@ -95,8 +95,8 @@ struct blanks {
 
 static void mark(struct blanks *b, unsigned number)
 {
+    if (!b->count++) memset(b->is_code, 0, sizeof b->is_code);
     b->is_code[number] = true;
-    b->count++;
 }
 
 static void mark_all(struct blanks *b, const struct thread *t)
@@ -257,7 +257,9 @@ static void blank_tools(struct blanks *b, struct model_request *q)
 
 enum err codes_blank(const struct thread *t, struct arena *a, struct model_request *q)
 {
-    struct blanks b = { .a = a };
+    struct blanks b;
+    b.a = a;
+    b.count = 0; /* mark() clears the rest: mostly there is none */
     mark_all(&b, t);
     if (!b.count) return OK;
     blank(&b, &q->system);

@@ -192,6 +192,19 @@ static enum err read_field(struct arena *a, const struct jv *v, struct fact *f,
     return ERR_TYPE;
 }
 
+/* Members stand in the order of the table, as fact_write() put them, so the one looked for is not far
+ * behind the last (*at). NULL: no field of ours. */
+static const struct field *field_named(struct str name, size_t *at)
+{
+    for (size_t i = 0; i < FIELD_COUNT; i++) {
+        const struct field *x = &FIELDS[(*at + i) % FIELD_COUNT];
+        if (!str_is(name, x->name)) continue;
+        *at += i + 1;
+        return x;
+    }
+    return NULL;
+}
+
 enum err fact_read(struct arena *a, struct str kind, struct str body, struct fact *f)
 {
     struct jv  *root;
@@ -199,9 +212,10 @@ enum err fact_read(struct arena *a, struct str kind, struct str body, struct fac
     enum err    e = fact_kind_of(kind, &g.kind);
     if (e) return e;
     if ((e = json_parse_own(a, body, &root))) return e;
-    for (size_t i = 0; i < FIELD_COUNT; i++) {
-        const struct jv *v = jv_get(root, FIELDS[i].name);
-        if (v && (e = read_field(a, v, &g, &FIELDS[i]))) return e;
+    size_t at = 0;
+    JV_EACH (v, root) {
+        const struct field *x = field_named(v->key, &at);
+        if (x && (e = read_field(a, v, &g, x))) return e;
     }
     *f = g;
     return OK;

@@ -7,11 +7,11 @@
  */
 #include "tool/registry.h"
 
-#include <openssl/evp.h>
 #include <stdio.h>
 
 #include "base/clock.h"
 #include "base/jsonw.h"
+#include "base/sha256.h"
 #include "tool/identity.h"
 
 #define TIMEOUT_MS 60000
@@ -55,14 +55,12 @@ struct tool *registry_tool(struct registry *r, struct str name)
 
 /* --- sums ------------------------------------------------------------------------ */
 
-#define SUM_LEN 64 /* SHA-256 in hexadecimal */
-
-static enum err sum(const struct buf *text, char hex[SUM_LEN + 1])
+static enum err sum(const struct buf *text, char hex[SHA256_HEX + 1])
 {
-    unsigned char sha[EVP_MAX_MD_SIZE];
+    uint8_t sha[SHA256_LEN];
     if (text->err) return text->err;
-    if (!EVP_Digest(text->ptr, text->len, sha, NULL, EVP_sha256(), NULL)) return ERR_NOMEM;
-    for (size_t i = 0; i < SUM_LEN / 2; i++) snprintf(hex + 2 * i, 3, "%02x", sha[i]);
+    sha256_of(buf_view(text), sha);
+    sha256_hex(sha, sizeof sha, hex);
     return OK;
 }
 
@@ -95,7 +93,7 @@ static size_t wire_write(char *out, size_t max, struct str name)
 /* The name's own mark, the same in every process and whatever else is listed. */
 static enum err wire_mark(char out[MARK_LEN + 1], struct str name, unsigned attempt)
 {
-    char       hex[SUM_LEN + 1];
+    char       hex[SHA256_HEX + 1];
     struct buf text;
     buf_init(&text, 0);
     buf_str(&text, name);
@@ -182,7 +180,7 @@ static void write_definition(struct buf *out, const struct tool *t)
 
 enum err tool_digest(const struct tool *t, char hex[TOOL_DIGEST])
 {
-    char       whole[SUM_LEN + 1];
+    char       whole[SHA256_HEX + 1];
     struct buf text;
     enum err   e = sum_schema(t);
     if (e) return e;
@@ -190,8 +188,10 @@ enum err tool_digest(const struct tool *t, char hex[TOOL_DIGEST])
     write_definition(&text, t);
     e = sum(&text, whole);
     buf_done(&text);
-    if (!e) snprintf(hex, TOOL_DIGEST, "%.*s", TOOL_DIGEST - 1, whole);
-    return e;
+    if (e) return e;
+    memcpy(hex, whole, TOOL_DIGEST - 1);
+    hex[TOOL_DIGEST - 1] = 0;
+    return OK;
 }
 
 /* --- listing ----------------------------------------------------------------------- */
@@ -201,7 +201,7 @@ static enum err parse_schema(struct registry *r, struct tool *t)
     struct jv *schema;
     if (t->schema_text.len > TOOL_SCHEMA_MAX) return ERR_FULL;
     t->schema_text = arena_dup(&r->arena, t->schema_text);
-    t->schema_sum = arena_alloc(&r->arena, SUM_LEN + 1);
+    t->schema_sum = arena_alloc(&r->arena, SHA256_HEX + 1);
     if (!t->schema_text.ptr || !t->schema_sum) return ERR_NOMEM;
     enum err e = json_parse(&r->arena, t->schema_text, &schema, NULL);
     if (e) return e;
