@@ -3,6 +3,8 @@
 import { createHash } from 'node:crypto';
 import http from 'node:http';
 import { cluster } from '../cluster/lib.mjs';
+import { bank, payments } from '../live/org.mjs';
+import { violations } from './lib/look.mjs';
 import { squeeze } from './lib/page.mjs';
 import { test, equal } from './lib/test.mjs';
 
@@ -109,3 +111,33 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     equal([await tab.words(), await tab.page.getByRole('dialog').count()], [words, 0], 'the same after a reload, and still signed in');
   });
 }
+
+test('what a node that was taken for dead tells of its tool is shown beside the unknown outcome', async (t) => {
+  let answer, reached = 0;
+  const answered = new Promise((yes) => (answer = yes));
+  const books = await bank(t, () => (reached++, answered));
+  const c = await cluster(t, { nodes: 2, config: payments(books, {}, { auth, model: await teller(t) }) });
+  const tab = await t.tab(c);
+  await tab.signIn(key);
+  await tab.send(payment);
+  await tab.approve();
+  while (!reached) await new Promise((yes) => setTimeout(yes, 20));
+  const holder = await c.holder(await tab.thread());
+  holder.sleep(true);
+  t.defer(() => holder.sleep(false));
+  await tab.$('.unknown').waitFor();
+  equal(await tab.$('.unknown-late').count(), 0, 'nothing yet');
+  holder.sleep(false);
+  answer();
+  const told = async (at) => {
+    await at.$('.unknown-late').waitFor();
+    const words = squeeze(await at.$('.unknown').innerText());
+    equal([/report came too late, at \d\d:\d\d: done\./.test(words), words.includes('"paid":50')], [true, true], words);
+  };
+  await told(tab); // by itself
+  equal(await violations(tab), [], 'axe');
+  await told(await t.tab(c, { path: '/inbox', ready: '.unknown', context: tab.context }));
+  await tab.$('.unknown').getByRole('button', { name: 'It happened' }).click();
+  await tab.$('.tool[data-status="done"]', { hasText: 'You said: it happened.' }).waitFor();
+  equal([reached, books.books.length], [1, 1], 'asked and paid once');
+});

@@ -206,6 +206,7 @@ export class Cluster {
             env: { ...(this.token && { PARLEY_TOKEN: this.token }), PARLEY_CLUSTER_KEY: KEY, PARLEY_STORE: storeUrl(this.store, this.direct ? undefined : database.map((w) => w.port)), ...(order && { PARLEY_FAULT_FILE: order }), ...this.env, ...env },
         });
         Object.assign(node, { link, database, name: `node${i}`, cluster: this, orderAt: order });
+        node.sleep = (yes) => { node.child.kill(yes ? 'SIGSTOP' : 'SIGCONT'); node.stopped = yes; };
         node.cutDatabase = (open) => { for (const w of database) w.cut(open); };
         this.nodes.push(node);
         return node;

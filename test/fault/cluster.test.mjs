@@ -138,7 +138,7 @@ async function cycles(f, count, { name, fault, options = {}, jobs = much(1, 2, J
                     try {
                         await fault({ c, i, pick, all, watch, work });
                         await work;
-                    } finally { for (const n of c.nodes) n.stopped && (n.child.kill('SIGCONT'), n.stopped = false); }
+                    } finally { for (const n of c.nodes) n.stopped && n.sleep(false); }
                     await Promise.all(c.nodes.map((n) => n.back));
                     for (const x of all) await x.judge(f, pick);
                     const orphan = await watch.over();
@@ -249,11 +249,9 @@ family('paused for longer than the lease, and going on', async (f) => {
         const one = async () => {
             await pause(pick() * 300);
             const node = someone(c, pick);
-            node.child.kill('SIGSTOP');
-            node.stopped = true;
+            node.sleep(true);
             await pause(3200 + pick() * 1500);               // not for luck: longer than the lease
-            node.child.kill('SIGCONT');
-            node.stopped = false;
+            node.sleep(false);
             f.note('paused');
         };
         await Promise.all(LONG && NODES > 2 ? [one(), one()] : [one()]);

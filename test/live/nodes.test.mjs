@@ -5,7 +5,7 @@ import path from 'node:path';
 import { cluster, newStore, storeUrl } from '../cluster/lib.mjs';
 import { ROOT, check, parley, same, settled, test, until, within } from './lib.mjs';
 import { Ws } from '../lib/ws.mjs';
-import { script } from './org.mjs';
+import { approval, bank, decide, payments, say, script } from './org.mjs';
 
 const counts = async (server, name) => { const { runs, failed } = (await server.get('/v1/tools')).json.tools.find((x) => x.name === name); return [runs, failed]; };
 
@@ -102,6 +102,31 @@ test('the list says at every node of a tool that waits for its form that it wait
     const [form] = await pending();
     same((await nodes[1].post(`/v1/approvals/${form.id}`, { confirmed: true, payload: { account: 'main' } })).status, 200);
     await until(async () => JSON.stringify(await states()) === JSON.stringify(nodes.map(() => [[thread, 'idle']])), 'the answer');
+});
+
+// Its tool was at work when it fell asleep, and is answered when it is awake again.
+test('what a node tells of its tool after its lease stands beside the unknown outcome, on every node', async (t) => {
+    let answer, reached = 0;
+    const answered = new Promise((yes) => { answer = yes; });
+    const books = await bank(t, () => { reached++; return answered; });
+    const model = await script(t, [['process_payment', { recipient: 'Hanako', amount: 50, currency: 'USD' }]], 'Nobody knows.');
+    const c = await cluster(t, { nodes: 2, config: payments(books, {}, { model: model.model }) }), [a, b] = c.nodes;
+    const { thread, ids: [id] } = await say(a, undefined, 'Pay Hanako');
+    same((await decide(a, undefined, id, true)).status, 200);
+    await until(() => reached === 1, 'the bank to be asked');
+    same((await c.holder(thread))?.name, a.name);
+    a.sleep(true);
+    t.defer(() => a.sleep(false));
+    await until(async () => (await approval(b, undefined, id)).status === 'unknown', 'the other one to take over');
+    a.sleep(false);
+    answer();
+    await until(async () => (await approval(b, undefined, id)).late_at, 'what it tells');
+    for (const node of [a, b]) {
+        const r = await approval(node, undefined, id);
+        same([r.status, r.late_outcome], ['unknown', 'done'], node.name);
+        check(/"paid":50/.test(r.late_text), r.late_text);
+    }
+    same([reached, books.books.length], [1, 1], 'asked and paid once');
 });
 
 // --- what is refused at the start, each with a sentence that says what to do ---------------------

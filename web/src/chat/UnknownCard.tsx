@@ -1,13 +1,14 @@
 /* UnknownCard.tsx -- the server died between starting a tool and hearing its outcome.
  *
- * Nobody knows whether it happened. The card says exactly that, what the tool's own check found so far, and a person
- * who has looked settles it; nothing is tried again by itself.
+ * Nobody knows whether it happened. The card says exactly that, what the tool's own check found so far, what the tool
+ * itself told when it was too late, and a person who has looked settles it; nothing is tried again by itself.
  */
 import { useEffect, useState } from 'react';
 import { inputOf, type Call, type CallCheck } from '../protocol';
 import { Arguments, Revealed, Sentence } from './Arguments';
 import { useChat } from './context';
 import { Icon } from './icons';
+import { ValueBlock } from './Json';
 import { clock } from './words';
 import { t } from '../words';
 import { rich } from '../words/rich';
@@ -39,6 +40,7 @@ export function UnknownCard({ call }: { call: Call }) {
       )}
       <Arguments input={inputOf(call)} />
       {check && <CheckLine check={check} />}
+      <LateReport call={call} />
       {state !== 'idle' && state !== 'busy' && (
         <p className="ask-error" role="alert">
           {state}
@@ -67,18 +69,36 @@ function CheckLine({ check }: { check: CallCheck }) {
   );
 }
 
+/* The node that ran it was taken for dead and was not. What it told then settles nothing by itself. */
+function LateReport({ call }: { call: Call }) {
+  const { late_at: at, late_outcome: outcome, late_text: text } = call.approval ?? {};
+  if (!at) return null;
+  const done = outcome === 'done';
+  return (
+    <>
+      <p className="unknown-late" role="status">
+        {t.lateReport(clock(at), done)}
+      </p>
+      {text && <ValueBlock label={done ? t.output : t.error} value={text} name={call.name} />}
+    </>
+  );
+}
+
 /* At least so long between two looks, also at a check that is overdue. */
 const look_ms = 3000;
+/* And at most. */
+const lookRarely_ms = 15_000;
 
-/* A check may settle it meanwhile: the card is looked after as long as one is under way or to come. */
+/* A check may settle it meanwhile, its node still tell, or somebody say it elsewhere: the card is looked after, often only
+ * while a check is under way or to come. */
 function useLooking(check: CallCheck | null | undefined, id: string | undefined): void {
   const { look } = useChat();
-  const going = check && (check.next || !check.note);
+  const going = Boolean(check && (check.next || !check.note));
   useEffect(() => {
-    if (!going || !id || !look) return;
-    const due = check.next ? Date.parse(check.next) - Date.now() : 0;
+    if (!id || !look) return;
+    const due = check?.next ? Date.parse(check.next) - Date.now() : going ? 0 : lookRarely_ms;
     // Again and again: the server may be late.
-    const timer = setInterval(() => look(id), Math.max(look_ms, Math.min(due, 15_000)));
+    const timer = setInterval(() => look(id), Math.max(look_ms, Math.min(due, lookRarely_ms)));
     return () => clearInterval(timer);
   }, [going, check?.next, id, look]);
 }

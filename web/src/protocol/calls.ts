@@ -93,6 +93,9 @@ export function callOfRecord(calls: Record<string, Call>, r: Partial<ApprovalRec
   return own || !r.replaces || r.ask ? own : Object.values(calls).find((c) => c.approval?.id === r.replaces!.id);
 }
 
+/* What came to be known of a call of unknown outcome. */
+const found = ['check', 'late_at', 'late_outcome', 'late_text'] as const;
+
 const editStatus: Record<string, CallStatus> = { approved: 'running', running: 'running', done: 'done', failed: 'failed', unknown: 'unknown' };
 
 function withEdit(c: Call, r: Partial<ApprovalRecord> & { id: string }, of: Replaces): Call {
@@ -101,7 +104,7 @@ function withEdit(c: Call, r: Partial<ApprovalRecord> & { id: string }, of: Repl
     ...c.approval!,
     status: 'approved',
     edited,
-    ...(r.check ? { check: r.check } : {}),
+    ...only(found, r),
     ...(r.settled_by ? { settledBy: r.settled_by } : {}),
   };
   delete approval.sending;
@@ -130,7 +133,7 @@ export function withRecord(c: Call, r: Partial<ApprovalRecord> & { id: string })
     ...(r.settled_by ? { settledBy: r.settled_by } : {}),
     ...(r.requested_at ? { known: true } : {}),
     ...(r.replaces ? { instead: { by: r.replaces.by, was: r.replaces.input } } : {}),
-    ...ballotOf(r),
+    ...only(ballot, r),
   };
   if (status !== 'pending') {
     delete approval.sending;
@@ -139,10 +142,10 @@ export function withRecord(c: Call, r: Partial<ApprovalRecord> & { id: string })
   return { ...c, approval, status: statusFromRecord(c, r.status) };
 }
 
-const ballot = ['who', 'votes', 'lapsed', 'needed', 'may', 'voted', 'grant', 'granted', 'edit', 'check'] as const;
+const ballot = ['who', 'votes', 'lapsed', 'needed', 'may', 'voted', 'grant', 'granted', 'edit', ...found] as const;
 
-function ballotOf(r: Ballot): Ballot {
-  return Object.fromEntries(ballot.filter((k) => r[k] !== undefined && r[k] !== null).map((k) => [k, r[k]]));
+function only(keys: readonly (keyof Ballot)[], r: Ballot): Ballot {
+  return Object.fromEntries(keys.filter((k) => r[k] !== undefined && r[k] !== null).map((k) => [k, r[k]]));
 }
 
 function statusFromRecord(c: Call, status: string | undefined): CallStatus {

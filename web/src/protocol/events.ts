@@ -164,6 +164,10 @@ export interface Ballot {
   /** Pointers to the arguments that may be changed before a yes. */
   edit?: string[] | null;
   check?: CallCheck | null;
+  /** What the node that ran an unknown call told of it when it was taken for dead. */
+  late_at?: string | null;
+  late_outcome?: string | null;
+  late_text?: string | null;
 }
 
 /** One record of `/v1/approvals`. */

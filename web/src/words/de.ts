@@ -417,6 +417,7 @@ export const de: Words = {
   checkNow: 'Er wartet auf die Antwort.',
   checkNext: (at) => `Er fragt um ${at} wieder; Sie können es vorher klären, sobald Sie es wissen.`,
   checkOver: 'Er fragt nicht noch einmal: Jetzt kann es nur ein Mensch sagen.',
+  lateReport: (at, done) => `Das Werkzeug hat sich zu spät gemeldet, um ${at}: ${done ? 'ausgeführt' : 'fehlgeschlagen'}.`,
   settledByCheck: (happened) => `Der Server hat bei der Gegenseite nachgefragt: ${happened ? 'Es ist geschehen' : 'Es ist nicht geschehen'}.`,
   settledAs: (who, happened) => `Der Ausgang war unbekannt. Gesagt von ${who}: ${happened ? 'Es ist geschehen' : 'Es ist nicht geschehen'}.`,
   happened: 'Es ist geschehen',

@@ -435,6 +435,7 @@ export const en = {
   checkNow: 'It waits for the answer.',
   checkNext: (at: string) => `It asks again at ${at}; you can settle it before, as soon as you know.`,
   checkOver: 'It does not ask again: only a person can tell now.',
+  lateReport: (at: string, done: boolean) => `The tool's own report came too late, at ${at}: ${done ? 'done' : 'failed'}.`,
   settledByCheck: (happened: boolean) => `The server asked the other side: ${happened ? 'it happened' : 'it did not happen'}.`,
   settledAs: (who: string, happened: boolean) => `Its outcome was unknown. ${who === 'you' ? 'You' : who} said: ${happened ? 'it happened' : 'it did not happen'}.`,
   happened: 'It happened',

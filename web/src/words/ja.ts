@@ -406,6 +406,7 @@ export const ja: Words = {
   checkNow: '返事を待っています。',
   checkNext: (at) => `${at} にもう一度問い合わせます。分かった時点で、先に確定することもできます。`,
   checkOver: 'もう問い合わせません。人が確かめる必要があります。',
+  lateReport: (at, done) => `ツールの報告が遅れて届きました（${at}）：${done ? '完了' : '失敗'}。`,
   settledByCheck: (happened) => `サーバーが相手側に確認しました：${happened ? '実行されていました' : '実行されていませんでした'}。`,
   settledAs: (who, happened) => `結果が不明でした。${who} の確認：${happened ? '実行されていました' : '実行されていませんでした'}。`,
   happened: '実行されていた',
