@@ -187,7 +187,8 @@ void metrics_write(struct buf *out, unsigned connections, unsigned streams)
                    (unsigned long long)runs[i]);
     write_models(out);
     write_gauge(out, "parley_connections", "Open connections", connections);
-    write_gauge(out, "parley_streams", "Open event streams and sockets", streams);
+    write_gauge(out, "parley_streams", "Open event streams and sockets, links of nodes among them",
+                streams);
 }
 
 static void free_table(struct table *t)

@@ -7,8 +7,8 @@ import { VERSIONS, agentOf, warnings, wire } from './client.mjs';
 function test(name, run, { config, ...more } = {}) {
     for (const version of Object.keys(VERSIONS))
         register(`ag-ui ${version}: ${name}`, async (t) => {
-            const given = typeof config === 'function' ? await config(t) : { config };
-            const server = Object.assign(await t.serve({ ...given, ...more }), given);
+            const { bank: b, ...given } = typeof config === 'function' ? await config(t) : { config };
+            const server = Object.assign(await t.serve({ ...given, ...more }), b && { bank: b });
             await run({ t, server, version, older: version.startsWith('0'), agent: (o) => agentOf(t, server, version, o) });
             same(warnings, [], 'warnings of the client');
         });
