@@ -52,6 +52,8 @@ test('a cluster.url that leads nowhere or is none is refused with a sentence', a
     check(none.code === 1 && /"cluster.url" is not usable/.test(none.err), none.err);
 });
 
+const forwards = async (node) => (await node.metrics()).parley_forwards_total;
+
 // Each request is the same one again, at another node: all of them look at one answer.
 test('who leaves stops nothing that somebody looks at on another node; the last one does', async (t) => {
     const model = await script(t);
@@ -59,7 +61,6 @@ test('who leaves stops nothing that somebody looks at on another node; the last 
     let speak;
     model.thinks = new Promise((yes) => { speak = yes; });
     model.steps.push('The whole answer.', 'Nobody heard it.');
-    const forwards = async (node) => (await node.metrics()).parley_forwards_total;
     const come = (input) => (node) => node.open('POST', '/v1/responses', { input, store: false, stream: true }, { 'idempotency-key': input });
     const all = async (input) => { const s = []; for (const node of nodes) s.push(await come(input)(node)); return s; };
     const leave = async (s, i) => {
@@ -102,6 +103,54 @@ test('the list says at every node of a tool that waits for its form that it wait
     const [form] = await pending();
     same((await nodes[1].post(`/v1/approvals/${form.id}`, { confirmed: true, payload: { account: 'main' } })).status, 200);
     await until(async () => JSON.stringify(await states()) === JSON.stringify(nodes.map(() => [[thread, 'idle']])), 'the answer');
+});
+
+// The first node holds it, everything is wanted of the second, and the third tells what came of it.
+test('every kind of command is sent on to the node that holds the conversation', async (t) => {
+    const books = await bank(t, () => 'nothing'), model = await script(t), id = 'all-kinds', at = `/v1/threads/${id}`;
+    const lose = { description: 'Pays, and nobody hears of it.', input_schema: { type: 'object' }, confirm: 'never', http: { url: books.url, allow: ['127.0.0.1'] } };
+    const c = await cluster(t, { nodes: 3, config: { demo: { tools: true }, model: model.model, tools: { lose }, actions: { lose: { tool: 'lose' } } } }), [a, b, third] = c.nodes;
+    const chat = (trigger = 'submit-message') => (node) => node.open('POST', '/api/chat', { id, trigger, messages: [{ id: `m${model.heard.length}`, role: 'user', parts: [{ type: 'text', text: 'go on' }] }] });
+    const shown = async () => (await third.get(at)).json;
+    const record = async (status) => (await third.get(`/v1/approvals?status=${status}&thread=${id}`)).json.approvals[0];
+    const kind = async (name, ask, told) => {
+        const before = await forwards(b), r = await ask(b);
+        check([200, 202, 204].includes(r.status), `${name}: ${r.status} ${r.text}`);
+        await r.read?.();
+        same(await forwards(b) - before, 1, `${name}: sent on`);
+        await until(told, `the third to tell of ${name}`);
+        return r;
+    };
+    await (await chat()(a)).read();
+    const watched = await a.events(id, '0.0');          // so it stays there
+    model.steps.push('A second answer.', 'A third answer.');
+    await kind('a message', chat(), async () => (await shown()).messages.length === 4);
+    await kind('a retry', chat('regenerate-message'), async () => JSON.stringify((await shown()).messages.at(-1)).includes('A third answer.'));
+    await kind('an action', (n) => n.post(`${at}/actions`, { action: 'lose', data: {} }), () => record('unknown'));
+    await settled(third, id);
+    const lost = (await record('unknown')).id;
+    const about = async () => (await third.get(`/v1/approvals/${lost}`)).json.status;
+    await kind('what became of it', (n) => n.post(`/v1/approvals/${lost}/settle`, { outcome: 'done' }), async () => await about() === 'done');
+    model.steps.push([['get_location', {}]], 'You are there.');
+    await (await chat()(a)).read();
+    const asked = await record('pending'), results = `${at}/results/${asked.tool_use_id}`;
+    await kind('a yes', (n) => n.post(`/v1/approvals/${asked.id}`, { confirmed: true }), async () => await record('offered'));
+    await kind('a claim', (n) => n.post(`${results}/claim`, { client: 'tab-1' }), async () => (await third.post(`${results}/claim`, { client: 'tab-2' })).json.error.code === 'claimed');
+    await kind('a result', (n) => n.post(results, { result: { latitude: 35.6, longitude: 139.7 } }), async () => JSON.stringify((await shown()).messages.at(-1)).includes('You are there.'));
+    await kind('a name', (n) => n.request('PATCH', at, { title: 'All kinds' }), async () => (await shown()).title === 'All kinds');
+    let speak;
+    model.thinks = new Promise((yes) => { speak = yes; });
+    const spoken = await chat()(a);
+    same((await kind('a stop', (n) => n.post(`${at}/stop`, {}), async () => (await shown()).state === 'idle')).json.stopped, true);
+    speak();
+    await spoken.close();
+    same((await c.holder(id))?.name, a.name, 'held by the first all the time');
+    const [holds, mirrors] = [await a.metrics(), await b.metrics()];
+    same([holds.parley_threads_held, holds.parley_threads_mirrored, mirrors.parley_threads_held, mirrors.parley_threads_mirrored], [1, 0, 0, 1]);
+    check(holds.parley_links_accepted > 0 && mirrors.parley_links_dialled > 0 && mirrors.parley_claims_total > 0, JSON.stringify([holds, mirrors]));
+    await until(async () => (await b.metrics()).parley_link_seconds_count > 0, 'a sign of life on the link');
+    await kind('its end', (n) => n.request('DELETE', at), async () => (await third.get(at)).status === 404);
+    await watched.wait(() => watched.over, 'the stream of what is gone to end');
 });
 
 // Its tool was at work when it fell asleep, and is answered when it is awake again.
