@@ -7,7 +7,7 @@
 // ledger, which the tool itself writes.
 //
 // In `make test` a part of it runs; `make faults T=cluster` runs more, LONG=1 the numbers of docs/cluster.md.
-// NODES: how many (3). JOBS: so many clusters at once, on one PostgreSQL. SECONDS: a family begins no cycle after so many.
+// NODES: how many (3, and in every second cluster of a family 2). JOBS: so many clusters at once, on one PostgreSQL. SECONDS: a family begins no cycle after so many.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -122,16 +122,17 @@ function figures(what) {
 
 // `count` cycles, each on a cluster that is whole again; a cluster serves RENEW of them.
 async function cycles(f, count, { name, fault, options = {}, jobs = much(1, 2, JOBS), clients: many = 4, own, prepare }) {
-    let next = 0;
+    let next = 0, made = 0;
     const time = clock();
     const worker = async () => {
         let t, c, used = 0;
-        const renew = async () => { await t?.close(); t = new Context(); c = await cluster(t, { nodes: NODES, ...options, pg: own && await own(t) }); await prepare?.(c); used = 0; };
+        const renew = async () => { await t?.close(); t = new Context(); c = await cluster(t, { nodes: process.env.NODES ? NODES : NODES - made++ % 2, ...options, pg: own && await own(t) }); await prepare?.(c); used = 0; };
         try {
             while (next < count && time()) {
                 const i = next++, pick = random(SEED + i * 7919);
                 const good = await f.cycle(`${name(i)} (seed ${SEED}, cycle ${i})`, async () => {
                     if (!c || used++ >= RENEW) await renew();
+                    f.note(`with ${c.nodes.length} nodes`);
                     const watch = watchHolders(c), all = Array.from({ length: many }, () => new Client(c));
                     const work = Promise.all(all.map((x) => x.pay()));
                     work.catch(() => {});
@@ -254,7 +255,7 @@ family('paused for longer than the lease, and going on', async (f) => {
             node.sleep(false);
             f.note('paused');
         };
-        await Promise.all(LONG && NODES > 2 ? [one(), one()] : [one()]);
+        await Promise.all(LONG && c.nodes.length > 2 ? [one(), one()] : [one()]);
     } });
 });
 
@@ -293,8 +294,9 @@ family('the database ends and is there again', async (f) => {
     } });
 });
 
+const promised = async (c) => { for (const n of c.nodes) { const { store } = (await n.get('/readyz')).json; check(/fsync=on, synchronous_commit=on, synchronous standby,/.test(store), store); } };
 family('the primary dies and its synchronous standby takes over', async (f) => {
-    await cycles(f, much(0, 2, 100), { name: () => 'failover', own: async () => (await Postgres.start('fsync=on')).addStandby(), jobs: much(1, 1, 2), options: { ...slow, direct: true }, fault: async ({ c, pick, watch, work }) => {
+    await cycles(f, much(0, 2, 100), { prepare: promised, name: () => 'failover', own: async () => (await Postgres.start('fsync=on')).addStandby(), jobs: much(1, 1, 2), options: { ...slow, direct: true }, fault: async ({ c, pick, watch, work }) => {
         await pause(pick() * 300);
         await c.store.pg.order('failover');
         watch.reset();
