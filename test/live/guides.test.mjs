@@ -5,6 +5,7 @@ import net from 'node:net';
 import path from 'node:path';
 import tls from 'node:tls';
 import { pathToFileURL } from 'node:url';
+import { cluster, storeUrl } from '../cluster/lib.mjs';
 import { ROOT, check, configured, parley, same, skip, test, until } from './lib.mjs';
 import { approval, as, decide, key, say, script, sha256, still } from './org.mjs';
 import { block, blocks, lines } from './written.mjs';
@@ -99,17 +100,21 @@ test('a gated refund: small ones run, large ones wait for a lead, one order once
     same([again.ids, again.history[0].outcome], [[], 'duplicate']);
 });
 
-test('behind nginx: TLS, a stream word by word, sockets, and the secure cookie', async (t) => {
+function startNginx(t, dir, site) {
     const nginx = ['/usr/sbin/nginx', '/usr/bin/nginx'].find((p) => fs.existsSync(p));
     if (!nginx) skip('nginx is not installed');
+    const temp = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((n) => `${n}_temp_path ${dir}/${n};`).join('\n');
+    fs.writeFileSync(`${dir}/nginx.conf`, `daemon off; master_process off; pid ${dir}/pid; error_log ${dir}/error.log;\nevents {}\nhttp { access_log off;\n${temp}\n${site}\n}\n`);
+    return t.program(nginx, ['-p', dir, '-c', `${dir}/nginx.conf`, '-e', `${dir}/error.log`]);
+}
+
+test('behind nginx: TLS, a stream word by word, sockets, and the secure cookie', async (t) => {
     const dir = t.folder(), port = await freePort();
     const made = spawnSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1', '-subj', '/CN=chat.example.org', '-addext', 'subjectAltName=DNS:chat.example.org', '-keyout', `${dir}/key`, '-out', `${dir}/crt`], { encoding: 'utf8' });
     same(made.status, 0, made.stderr);
     const server = await t.serve({ config: { ...config('nginx'), demo: { token_ms: 30 } } });
     const site = block(page('nginx'), '/etc/nginx/conf.d/parley.conf', { '127.0.0.1:8000': `127.0.0.1:${server.port}`, 'listen 443 ssl': `listen 127.0.0.1:${port} ssl`, '/etc/ssl/chat.example.org.crt': `${dir}/crt`, '/etc/ssl/chat.example.org.key': `${dir}/key` });
-    const temp = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((n) => `${n}_temp_path ${dir}/${n};`).join('\n');
-    fs.writeFileSync(`${dir}/nginx.conf`, `daemon off; master_process off; pid ${dir}/pid; error_log ${dir}/error.log;\nevents {}\nhttp { access_log off;\n${temp}\n${site}\n}\n`);
-    const proxy = t.program(nginx, ['-p', dir, '-c', `${dir}/nginx.conf`, '-e', `${dir}/error.log`]);
+    const proxy = startNginx(t, dir, site);
     const ca = fs.readFileSync(`${dir}/crt`);
     const connect = () => new Promise((yes, no) => { const s = tls.connect({ port, host: '127.0.0.1', ca, servername: 'chat.example.org' }, () => yes(s)); s.on('error', no); });
     await until(() => connect().then((s) => { s.destroy(); return true; }, () => { if (proxy.status !== null) throw new Error(`nginx: ${proxy.err}`); return false; }), 'nginx');
@@ -174,4 +179,55 @@ test('sign in with your provider: there and back with a session, roles from the 
     const stranger = browser();
     same((await stranger(`${server.url}/v1/session`)).status, 401);
     same((await stranger(`${server.url}/v1/login/callback?code=stolen&state=made-up`)).to, `${server.url}/?signin=expired`);
+});
+
+// --- several nodes: docs/cluster.md, examples/cluster ------------------------------------------------
+
+test('several nodes: the configurations hold with a key that parley made, and not without one', async (t) => {
+    const dir = t.folder(), file = path.join(dir, 'parley.json'), secret = path.join(dir, 'cluster.key');
+    const line = JSON.parse((await parley(['key', 'ann'])).out.match(/^ *(\{.*\})$/m)[1]);
+    fs.writeFileSync(secret, spawnSync('openssl', ['rand', '-hex', '32']).stdout);
+    const env = { PARLEY_STORE: 'postgresql://parley:secret@db1,db2/parley', PARLEY_CLUSTER_KEY: fs.readFileSync(secret, 'utf8').trim() };
+    const checked = async (config) => { fs.writeFileSync(file, JSON.stringify(config)); return parley(['check', '--config', file], { cwd: dir, env }); };
+    const ten = JSON.parse(block('docs/cluster.md', 'json', { '/etc/parley/cluster.key': secret }));
+    const example = JSON.parse(fs.readFileSync(path.join(ROOT, 'examples/cluster/parley.json'), 'utf8').replace('NODE', 'node1'));
+    for (const config of [ten, example]) {
+        const without = await checked(config);
+        check(without.code === 1 && /auth/.test(without.err), `what is to be put in is asked for: ${without.err}`);
+        config.auth.keys = [line];
+        const r = await checked(config);
+        same(r.code, 0, r.err);
+        check(!/secret@/.test(r.out + r.err), 'no password in it');
+    }
+});
+
+test("several nodes: nginx of the example sends requests to each of them, and nobody to the nodes' own door", async (t) => {
+    const c = await cluster(t, { nodes: 3 }), dir = t.folder(), port = await freePort();
+    let site = fs.readFileSync(path.join(ROOT, 'examples/cluster/nginx.conf'), 'utf8');
+    const put = (from, to) => { check(site.includes(from), from); site = site.replace(from, to); };
+    put('listen 80;', `listen 127.0.0.1:${port};`);
+    c.nodes.forEach((n, i) => put(`node${i + 1}:8000`, `127.0.0.1:${n.port}`));
+    const proxy = startNginx(t, dir, site), front = Object.create(c, { port: { value: port } });
+    await until(() => front.get('/healthz').then((r) => r.status === 200, () => { if (proxy.status !== null) throw new Error(`nginx: ${proxy.err}`); return false; }), 'nginx');
+    const asked = () => Promise.all(c.nodes.map(async (n) => (await n.metrics()).parley_claims_total + (await n.metrics()).parley_forwards_total));
+    const s = await front.turn('Find articles about CRISPR'), before = await asked();
+    for (const _ of c.nodes) same((await front.post(`/v1/threads/${s.thread}/stop`, {})).status, 200);
+    const after = await asked();
+    same(after.filter((n, i) => n > before[i]).length, 2, 'all but the holder sent it on');
+    same((await front.get('/node')).status, 404);
+    same((await c.nodes[0].get('/node')).status === 404, false, 'which is there');
+});
+
+// Somebody else owns the tables.
+test('several nodes: a role with the rights of docs/configuration.md, and no others, is enough', async (t) => {
+    const c = await cluster(t, { nodes: 2 });
+    const text = fs.readFileSync(path.join(ROOT, 'docs/configuration.md'), 'utf8');
+    const grants = text.match(/^ +GRANT [^]*?;$/gm).join('\n').replaceAll('SCHEMA public', `SCHEMA ${c.store.schema}`).replaceAll('TO parley;', 'TO guest;');
+    await c.sql(grants);
+    const least = await c.add({ env: { PARLEY_STORE: storeUrl(c.store).replace('parley:open', 'guest:open') } });
+    await least.start();
+    const s = await least.turn('Send 50 dollars to Hanako');
+    same((await least.post(`/v1/approvals/${s.payload.awaiting[0]}`, { confirmed: true })).status, 200);
+    await until(() => c.ledger().length === 1, 'the payment');
+    same((await least.request('DELETE', `/v1/threads/${(await least.turn('hello')).thread}`)).status, 204);
 });

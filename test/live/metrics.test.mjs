@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import { cluster } from '../cluster/lib.mjs';
 import { ROOT, check, same, settled, skip, test, until } from './lib.mjs';
 import { serveModel, startUpstream } from './upstream.mjs';
 
@@ -89,7 +90,9 @@ test('every number that the board asks for is there', async (t) => {
     const board = JSON.parse(fs.readFileSync(path.join(ROOT, 'examples/grafana/parley.json'), 'utf8'));
     const up = await startUpstream(t), server = await serveModel(t, up, 'openai', {});
     await server.turn('hi');
-    const m = read((await server.get('/metrics')).text);
+    const [node] = (await cluster(t, { nodes: 2 })).nodes;          // has what only those have who have others
+    const m = new Map();
+    for (const x of [server, node]) for (const [name, f] of read((await x.get('/metrics')).text)) m.set(name, f);
     const asked = new Set(board.panels.flatMap((p) => p.targets.flatMap((x) => x.expr.match(/parley_[a-z_]+/g))));
     const told = new Set([...m.values()].flatMap((f) => [f.name, ...(f.type === 'histogram' ? [`${f.name}_bucket`, `${f.name}_sum`, `${f.name}_count`] : [])]));
     same([...asked].filter((x) => !told.has(x)), [], 'asked for and not told');
