@@ -673,6 +673,8 @@ TEST(a_database_of_a_newer_version_is_refused_and_left_alone)
     pg_run(url, "UPDATE parley_schema SET version = 700");
     expect_refusal(url, NULL, ERR_UNSUPPORTED,
                    "made by a newer version of parley (its schema is 700");
+    CHECK_STR(str_c(pg_run(url, "SELECT version FROM parley_schema")), "700");
+    CHECK_STR(str_c(pg_run(url, "SELECT count(*) FROM parley_node")), "0");
 }
 
 TEST(two_nodes_cannot_have_one_url_but_a_killed_one_gets_its_own_back)
