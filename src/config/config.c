@@ -179,13 +179,27 @@ bool config_is_public(const struct config *c)
     return !config_host_is_loopback(c->host);
 }
 
+/* A program of ours, its "exec" object, that can reach this server. */
+static bool has_network(bool exec, const struct jv *run)
+{
+    return exec && jv_true(jv_get(run, "network"));
+}
+
 bool config_needs_token(const struct config *c)
 {
     bool reaches = false;
 
-    for (size_t i = 0; i < c->tool_count; i++)
-        reaches |= c->tools[i].runner == RUNNER_EXEC && jv_true(jv_get(c->tools[i].run, "network"));
-    for (size_t i = 0; i < c->mcp_count; i++) reaches |= !c->mcp[i].http;
+    for (size_t i = 0; i < c->tool_count; i++) {
+        const struct config_tool *t = &c->tools[i];
+        reaches |= has_network(t->runner == RUNNER_EXEC, t->run);
+        reaches |= has_network(t->check.exec, t->check.run);
+    }
+    for (size_t i = 0; i < c->mcp_count; i++) {
+        const struct config_mcp *m = &c->mcp[i];
+        reaches |= !m->http;
+        for (size_t k = 0; k < m->check_count; k++)
+            reaches |= has_network(m->checks[k].exec, m->checks[k].run);
+    }
     return reaches && !config_has_auth(c);
 }
 

@@ -104,6 +104,9 @@ enum access {
     EVERYBODY = 8,   /* no principal is needed, and none is looked for */
     SAYS_LATER = 16, /* a WebSocket whose first message may say who it is */
     KEYS_ONLY = 64,  /* a browser's cookie does not count here */
+    /* what is done here is a person's alone, whatever the body says: where there is a start token
+     * it has to be shown. (Doors where the body says what it is: command.c, by the command's kind.) */
+    ANSWERS = 256,
 };
 
 static inline struct app *app_of(struct server *s)

@@ -8,7 +8,7 @@
  * instead, that is believed. Origins under "cors" and "page.embed" may also read the answers.
  *
  * Every door wants somebody who is known and has one of its roles (routes.c),
- * except those marked EVERYBODY. /live lets people in who have not said who they are yet
+ * except those marked EVERYBODY; those marked ANSWERS want the start token, too. /live lets people in who have not said who they are yet
  * (SAYS_LATER).
  */
 #include "base/clock.h"
@@ -215,6 +215,8 @@ static bool check_role(struct app *a, struct request *q)
         return refuse_and_log(q, 403, "forbidden", "Your role does not let you do this.",
                               q->principal->name);
     }
+    if ((q->access & ANSWERS) && !q->principal->may_answer)
+        return refuse_and_log(q, 403, "token_needed", COMMAND_TOKEN_NEEDED, q->principal->name);
     if (quota_request(a->quota, q->principal->name, clock_mono_ms(), &retry_s)) return true;
     log_line(LOG_SECURITY, "request.limited", "by", log_str(q->principal->name), "path",
              log_str(q->path), NULL);

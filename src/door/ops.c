@@ -130,10 +130,6 @@ void ops_accept(struct server *s, struct request *q)
 {
     struct app *a = app_of(s);
     struct ask *k = NULL;
-    if (!q->principal->may_answer) {
-        conn_error(q->conn, 403, "token_needed", "This needs the token of this start.");
-        return;
-    }
     if (!(k = ask_new(s, q, NULL))) return;
     if (hub_accept_tool(a->hub, q->param[0], on_accepted, k)) conn_hold(q->conn, &k->hold);
     else {

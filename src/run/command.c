@@ -127,10 +127,7 @@ static bool lacks_token(struct thread *t, struct command *c)
                    c->kind == CMD_SETTLE || c->kind == CMD_UNVOTE || c->kind == CMD_REVOKE;
     if (!answers || c->may_decide || !t->hub->setup.token) return false;
     suspicious(t, c, "token_needed");
-    return refuse(
-        t, c, 403, "token_needed",
-        "This needs the token of this start: open the address that parley printed when it started "
-        "(it ends in #token=...), or send that token as \"Authorization: Bearer ...\".");
+    return refuse(t, c, 403, "token_needed", COMMAND_TOKEN_NEEDED);
 }
 
 bool command_refused(struct thread *t, struct command *c)

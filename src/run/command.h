@@ -48,6 +48,12 @@ enum when_busy { BUSY_REFUSE, BUSY_QUEUE, BUSY_INTERRUPT, BUSY_AFTER };
 
 enum respond { RESPOND_SAY, RESPOND_TRIED, RESPOND_AGAIN }; /* notice.c */
 
+/* 403 "token_needed", at every door: a person's answer without the start token */
+#define COMMAND_TOKEN_NEEDED                                                                    \
+    "This needs the token of this start: open the address that parley printed when it started " \
+    "(it "                                                                                      \
+    "ends in #token=...), or send that token as \"Authorization: Bearer ...\"."
+
 struct thread;
 struct call;
 struct receipt {

@@ -2,7 +2,10 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { Live } from './ai.mjs';
+import { DOORS, MCP_DOORS, ask, finish } from './doors.mjs';
 import { ROOT, check, parley, same, settled, skip, test, until } from './lib.mjs';
+import { Legacy, outcome } from './mcp.mjs';
+import { LINKS, pathOf, press } from './org.mjs';
 import { Ws } from './ws.mjs';
 
 const TOKEN = 'a-token-of-this-test-0123456789';
@@ -53,6 +56,64 @@ test('who does not have the start token answers nothing, on no door', async (t) 
     check(server.log.some((l) => l.level === 'security' && l.why === 'token_needed'), 'and it is in the log');
     same((await server.post(`/v1/approvals/${p.id}`, { confirmed: true }, bearer)).status, 200, 'with the token');
     await settled(server, T);
+    same(server.ledger().length, 1);
+});
+
+// Whoever reads along knows the question as well as the person does.
+for (const [name, open] of Object.entries({ ...DOORS, ...MCP_DOORS })) {
+    test(`${name}: a question and a browser's result are answered with the start token, and not without`, async (t) => {
+        const { server, token } = await stranger(t, { config: { ...REACHING, mcp: { wait: 0 } } }), as = (shown) => { server.token = shown; return server; };
+        for (const tool of name in DOORS ? ['process_payment', 'get_location'] : ['process_payment']) {
+            let door = await open(t, as(token));
+            const q = await ask(door, tool), paid = () => server.ledger().filter((l) => l.call_id === q.call).length;
+            const refused = async (what) => {
+                const e = await what().then(() => ({ code: 'words' }), (e) => e);
+                same([tool, e.code], [tool, name === '/v1/chat/completions' ? 'words' : 'token_needed'], `${e}`);
+            };
+            as(undefined);
+            const other = await door.reload();
+            await refused(async () => other.answer(q.id, true));
+            same([(await server.get(`/v1/approvals/${q.id}`)).json.status, paid()], ['pending', 0]);
+            as(token);
+            if (name === '/live') door = await door.reload();
+            await door.answer(q.id, true);
+            await finish(door, tool);
+            same([(await server.get(`/v1/approvals/${q.id}`)).json.status, paid()], ['done', tool === 'process_payment' ? 1 : 0]);
+        }
+    });
+}
+
+test('/mcp: the form of a question is for who shows the start token, and an answer without it decides nothing', async (t) => {
+    const note = { ...reach('echo \'{"result":1}\''), confirm: 'always', risk: 'low', input_schema: { type: 'object', properties: { what: { type: 'string' } } } };
+    const { server, token } = await stranger(t, { config: { tools: { note } } });
+    const open = (key) => new Legacy(server, { capabilities: { elicitation: { form: {} } }, key }).open();
+    const isAsk = (e) => e.data?.method === 'elicitation/create', yes = { action: 'accept', content: { approve: true } };
+    const theirs = await open(token), other = await open(), call = (what) => ['tools/call', { name: 'note', arguments: { what } }];
+    const one = await theirs.send(...call('theirs')), ask = (await one.stream.must(isAsk)).data;
+    const two = await other.send(...call('other'));
+    const mine = await until(async () => (await server.get('/v1/approvals')).json.approvals.find((a) => a.input.what === 'other'), 'the question');
+    for (const asked of [ask.id, mine.id]) await other.answer(asked, yes);
+    same((await server.get('/v1/approvals?status=pending')).json.approvals.length, 2, 'both wait');
+    check(!two.stream.events.some(isAsk), 'they are shown no form');
+    await theirs.answer(ask.id, yes);
+    same(outcome((await theirs.result(one.stream, one.id)).result), 'done');
+});
+
+test('without the start token no link is made that says yes, nothing is shared, taken back, accepted, erased or connected', async (t) => {
+    const { server, bearer } = await stranger(t, { config: { ...REACHING, ...LINKS } });
+    const p = await payment(server), links = `/v1/approvals/${p.id}/links`;
+    for (const [method, at, body] of [['POST', links, { for: 'local' }], ['POST', links, {}], ['DELETE', `/v1/approvals/${p.id}/vote`],
+        ['DELETE', '/v1/grants/g_1'], ['POST', `/v1/threads/${p.thread}/share`, {}], ['DELETE', `/v1/threads/${p.thread}/share`],
+        ['POST', '/v1/tools/reach/accept', {}], ['POST', '/v1/people/nobody/erase', {}],
+        ['GET', '/v1/mcp/x/connect'], ['GET', '/v1/mcp/x/back'], ['DELETE', '/v1/mcp/x/connect']]) {
+        needed(await server.request(method, at, body), `${method} ${at}`);
+        const told = await server.request(method, at, body, bearer);
+        check(told.json?.error?.code !== 'token_needed', `${method} ${at} with the token: ${told.text}`);
+    }
+    same(server.ledger(), [], 'nothing was paid');
+    const link = await server.post(links, { for: 'local' }, bearer);
+    same((await press(server, pathOf(link), 'approve')).status, 200, 'a link that the person made is their answer');
+    await settled(server, p.thread);
     same(server.ledger().length, 1);
 });
 
@@ -135,7 +196,7 @@ function write(t, config) {
     return file;
 }
 
-test('an MCP server on stdio makes the token needed, one behind an address and a program without network do not', async (t) => {
+test('an MCP server on stdio and a check with the network make the token needed, one behind an address and a program without network do not', async (t) => {
     const { server } = await stranger(t, { config: { demo: { tools: true }, mcpServers: mcp } });
     needed(await server.post(`/v1/approvals/${(await payment(server)).id}`, { confirmed: true }), 'stdio');
     const without = { demo: { tools: true }, tools: { x: { ...reach('true'), exec: { command: ['/bin/sh', '-c', 'true'] } } } };
@@ -148,7 +209,14 @@ test('an MCP server on stdio makes the token needed, one behind an address and a
         same((await plain.post('/v1/session', { token: 'unneeded' })).json.principal, 'local');
         await settled(plain, thread);
     }
-    check(/answers +need the token/.test((await parley(['check', '--config', write(t, { mcpServers: mcp })])).out), 'parley check says so');
+    const command = ['/bin/sh', '-c', 'true'], tool = (check) => ({ input_schema: { type: 'object' }, http: { url: 'https://pay.example/x' }, check });
+    const there = (check) => ({ mcpServers: { there: { url: 'https://there.example/mcp', check: { pay: check } } } });
+    for (const [config, needs] of [[{ mcpServers: mcp }, true],
+        ...[true, false].flatMap((network) => [[{ tools: { x: tool({ exec: { command, network } }) } }, network], [there({ exec: { command, network } }), network]]),
+        [{ tools: { x: tool({ http: { url: 'https://pay.example/y' } }) } }, false]]) {
+        const told = await parley(['check', '--config', write(t, config)]);
+        same([JSON.stringify(config), told.code, /answers +need the token/.test(told.out)], [JSON.stringify(config), 0, needs], told.err);
+    }
 });
 
 test('a PARLEY_TOKEN that anybody could guess is refused with a sentence, by the check too, and nothing is written', async (t) => {

@@ -1,5 +1,6 @@
 /* test_route.c -- the router's patterns and its answers to other methods. */
 #include "base/arena.h"
+#include "door/app.h"
 #include "http/route.h"
 #include "test.h"
 
@@ -113,4 +114,60 @@ TEST(an_entry_for_every_method_leaves_other_entries_their_own)
     q.method = STR("HEAD");
     CHECK(route_find(doors, &q).route == &doors[1]);
     arena_done(&a);
+}
+
+/* What changes something and needs no start token: words for a model and what holds them, one's own
+ * session, and doors whose body says what it is (command.c asks there). POST /a/{} has its proof in
+ * the address. */
+static const char *const open_doors[] = {
+    "POST /v1/chat/stream",
+    "POST /functions/v1/chat",
+    "POST /api/chat",
+    "POST /stream",
+    "POST /ag-ui",
+    "POST /ag-ui/agent/{}/run",
+    "POST /ag-ui/agent/{}/connect",
+    "POST /ag-ui/agent/{}/stop/{}",
+    "POST /run_sse",
+    "POST /run",
+    "POST /apps/{}/users/{}/sessions",
+    "POST /apps/{}/users/{}/sessions/{}",
+    "DELETE /apps/{}/users/{}/sessions/{}",
+    "POST /v1/responses",
+    "DELETE /v1/responses/{}",
+    "POST /v1/responses/{}/cancel",
+    "POST /v1/chat/completions",
+    "POST /v1/conversations",
+    "DELETE /v1/conversations/{}",
+    "POST /v1/threads",
+    "PATCH /v1/threads/{}",
+    "DELETE /v1/threads/{}",
+    "POST /v1/threads/{}/stop",
+    "POST /v1/threads/{}/actions",
+    "POST /v1/session",
+    "DELETE /v1/session",
+    "POST /mcp",
+    "DELETE /mcp",
+    "POST /a/{}",
+    "* /*",
+};
+
+TEST(a_door_that_changes_something_wants_the_start_token_or_is_known_to_need_none)
+{
+    size_t known = 0, answers = 0;
+    for (const struct route *r = app_routes; r->method; r++) {
+        bool open = false;
+        char name[80];
+        snprintf(name, sizeof name, "%s %s", r->method, r->pattern);
+        for (size_t i = 0; i < sizeof open_doors / sizeof *open_doors; i++)
+            open |= strcmp(name, open_doors[i]) == 0;
+        if (!open && !(r->access & ANSWERS) && strcmp(r->method, "GET") != 0)
+            test_failed(__FILE__, __LINE__, name);
+        CHECK(!(open && (r->access & ANSWERS)));
+        CHECK(!((r->access & ANSWERS) && (r->access & EVERYBODY))); /* nobody is looked for there */
+        known += open;
+        answers += (r->access & ANSWERS) != 0;
+    }
+    CHECK(known == sizeof open_doors / sizeof *open_doors);
+    CHECK(answers >= 13);
 }

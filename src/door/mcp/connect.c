@@ -81,7 +81,7 @@ static struct oauth *look_up(struct server *s, struct request *q)
     if (!o)
         conn_error(q->conn, 404, "unknown_server",
                    "There is no MCP server of that name at which people have accounts.");
-    else if (q->principal->shared || !q->principal->may_answer) {
+    else if (q->principal->shared) {
         conn_error(q->conn, 403, "not_a_person",
                    "Only a person who is signed in can connect their account; this key is used by "
                    "several, or by a program.");
