@@ -380,13 +380,14 @@ static const char *address_fault(struct str a)
     return "must be an address such as 10.0.0.7 or fd00::7, without a port or a mask";
 }
 
-/* "https://app.example.org:8443", "[::1]", "app.localhost" -> the host alone, without port and
+/* "https://app.example.org:8443/chat", "[::1]", "app.localhost" -> the host alone, without port and
  * brackets. */
 static struct str bare_host(struct str s)
 {
     ptrdiff_t scheme = str_find(s, STR("://")), end;
 
     if (scheme >= 0) s = str_from(s, (size_t)scheme + 3);
+    if ((end = str_find(s, STR("/"))) >= 0) s = str_cut(s, (size_t)end);
     if (str_starts(s, STR("["))) {
         end = str_find(s, STR("]"));
         return end < 0 ? s : str_n(s.ptr + 1, (size_t)end - 1);
@@ -411,6 +412,16 @@ static bool lets_others_in(const struct config_build *b, struct str name)
     return !jv_get(b->root, "auth") && !is_here(bare_host(name));
 }
 
+static void check_others(struct config_build *b, const struct jv *v, const char *key,
+                         const char *what)
+{
+    if (!jv_is(v, JSON_STRING) || !lets_others_in(b, v->str)) return;
+    cfg_bad(b, v,
+            "\"" STR_FMT "\" in \"%s\" is %s, and nobody has to say who they are: add \"auth\", or "
+            "take it out",
+            STR_ARG(str_cut(v->str, 80)), key, what);
+}
+
 static struct config_strs read_list(struct config_build *b, const struct jv *list, const char *key,
                                     const char *(*fault)(struct str), const char *what)
 {
@@ -418,13 +429,16 @@ static struct config_strs read_list(struct config_build *b, const struct jv *lis
         const char *why = v->type == JSON_STRING ? fault(v->str) : NULL;
         if (why)
             cfg_bad(b, v, "\"" STR_FMT "\" in \"%s\" %s", STR_ARG(str_cut(v->str, 80)), key, why);
-        else if (v->type == JSON_STRING && lets_others_in(b, v->str))
-            cfg_bad(b, v,
-                    "\"" STR_FMT "\" in \"%s\" is %s, and nobody has to say who they are: add "
-                    "\"auth\", or take it out",
-                    STR_ARG(str_cut(v->str, 80)), key, what);
+        else check_others(b, v, key, what);
     }
     return cfg_strs(b, list);
+}
+
+/* Who gives out such an address has something in front that brings people here by it. */
+static void read_public_url(struct config_build *b, const struct jv *v)
+{
+    if (v && cfg_url(b, v, "\"public_url\"", &b->c->public_url))
+        check_others(b, v, "public_url", "an address for people on other machines");
 }
 
 void cfg_read_origins(struct config_build *b)
@@ -439,8 +453,7 @@ void cfg_read_origins(struct config_build *b)
                             "a name for people on other machines");
     b->c->proxies = read_list(b, jv_get(root, "proxies"), "proxies", address_fault,
                               "another machine that passes people on");
-    if (jv_get(root, "public_url"))
-        (void)cfg_url(b, jv_get(root, "public_url"), "\"public_url\"", &b->c->public_url);
+    read_public_url(b, jv_get(root, "public_url"));
     if (b->c->embed.count > EMBED_MAX)
         cfg_bad(b, embed, "\"page.embed\" lists %zu sites; %d fit into a header", b->c->embed.count,
                 EMBED_MAX);

@@ -202,8 +202,8 @@ static struct str link_of(const struct app *a, struct arena *mem, const struct r
 {
     struct str host = request_header(q, "host");
     if (a->public_url.len) return arena_printf(mem, STR_FMT "/a/", STR_ARG(a->public_url));
-    bool https = conn_is_secure(q->conn) || str_is(request_header(q, "x-forwarded-proto"), "https");
-    return arena_printf(mem, "%s://" STR_FMT "/a/", https ? "https" : "http", STR_ARG(host));
+    return arena_printf(mem, "%s://" STR_FMT "/a/", identify_https(a, q) ? "https" : "http",
+                        STR_ARG(host));
 }
 
 static void read_headers(struct openai_turn *t, const struct request *q)

@@ -219,13 +219,22 @@ test('a no runs nothing, and says so', async (t) => {
 });
 
 test('the extension has items of its own', async (t) => {
-    const server = await t.serve({ config: { public_url: 'https://chat.example.org' } });
+    const server = await t.serve({ config: { public_url: 'https://chat.localhost' } });
     const { response: asked } = await stream(server, { input: PAY, tools: [{ type: 'parley:approvals' }] });
     const [q] = asksOf(asked);
-    same([q.type, q.url, q.decision, q.ask], ['parley:approval_request', `https://chat.example.org/a/${q.id}`, null, 'Send 50 USD to Hanako?']);
+    same([q.type, q.url, q.decision, q.ask], ['parley:approval_request', `https://chat.localhost/a/${q.id}`, null, 'Send 50 USD to Hanako?']);
     const { response: done } = await stream(server, { tools: [{ type: 'parley:approvals' }], input: [{ type: 'parley:approval_response', approval_request_id: q.id, approve: true }] });
     same([callsOf(done)[0].type, callsOf(done)[0].status], ['parley:tool_call', 'completed']);
     same(server.ledger().length, 1);
+});
+
+test('where a question is found begins as the browser speaks, as a proxy that is believed says', async (t) => {
+    const server = await t.serve(), tools = [{ type: 'parley:approvals' }];
+    for (const [proto, scheme] of [['https', 'https'], ['https, http', 'https'], ['HTTPS', 'https'], ['http, https', 'http'], ['http', 'http']]) {
+        const r = await server.post('/v1/responses', { input: PAY, tools }, { 'x-forwarded-proto': proto });
+        same([proto, asksOf(r.json).map((q) => q.url)], [proto, asksOf(r.json).map((q) => `${scheme}://${new URL(server.url).host}/a/${q.id}`)]);
+        same(asksOf(r.json).length, 1);
+    }
 });
 
 test('require_approval always makes every own tool ask', async (t) => {
@@ -237,12 +246,12 @@ test('require_approval always makes every own tool ask', async (t) => {
 // --- in words -------------------------------------------------------------------------------------------
 
 test('yes and its code approve, in a chat, once; again tells the same words', async (t) => {
-    const server = await t.serve({ config: { public_url: 'https://chat.example.org' } });
+    const server = await t.serve({ config: { public_url: 'https://chat.localhost' } });
     for (const streams of [false, true]) {
         const chat = new Chat(server, { streams }), before = server.ledger().length;
         await chat.say(PAY);
         check(chat.code && /\*\*Send 50 USD to Hanako\?\*\*\nprocess_payment \{"amount":50/.test(chat.text), chat.text);
-        check(/https:\/\/chat\.example\.org\/a\/confirmation-call-/.test(chat.text), chat.text);
+        check(/https:\/\/chat\.localhost\/a\/confirmation-call-/.test(chat.text), chat.text);
         same(chat.last.finish_reason, 'stop');
         const past = [...chat.messages], code = chat.code, thread = chat.thread;
         await chat.say(`\`Yes ${code}.\``);

@@ -27,7 +27,8 @@ TEST(config_limits_each_principal_when_people_sign_in)
     config_done(&c);
     config_good(
         "{\"limits\":{\"per_principal\":{\"runs\":2,\"requests_per_minute\":0,\"tokens_per_day\":"
-        "9000000000}},\"proxies\":[\"127.0.0.1\",\"::1\"]}");
+        "9000000000}},\"proxies\":[\"127.0.0.1\",\"::1\"],"
+        "\"public_url\":\"http://[::1]:8000/chat\"}");
     CHECK(c.each.runs == 2 && !c.each.requests_per_minute && c.each.tokens_per_day == 9000000000 &&
           c.proxies.count == 2);
     config_done(&c);
@@ -42,8 +43,8 @@ TEST(config_knows_the_address_that_people_reach_it_by)
     config_good("{}");
     CHECK(!c.public_url.ptr);
     config_done(&c);
-    config_good("{\"public_url\":\"https://chat.example.org/parley/\"}");
-    CHECK_STR(c.public_url, "https://chat.example.org/parley");
+    config_good("{\"public_url\":\"https://chat.localhost/parley/\"}");
+    CHECK_STR(c.public_url, "https://chat.localhost/parley");
     config_done(&c);
     CHECK(config_refused("{\"public_url\":\"chat.example.org\"}", 1, "must begin with http"));
 }
@@ -150,6 +151,9 @@ TEST(config_refuses_a_public_name_while_nobody_has_to_say_who_they_are)
     CHECK(
         config_refused("{\"proxies\":[\"10.0.0.7\"]}", 1, "another machine that passes people on"));
     CHECK(config_refused("{\"proxies\":[\"fd00::7\"]}", 1, "add \"auth\""));
+    CHECK(config_refused("{\"public_url\":\"https://chat.example.org/parley\"}", 1,
+                         "\"public_url\" is an address for people on other machines"));
+    CHECK(config_refused("{\"public_url\":\"http://10.0.0.7:8000\"}", 1, "add \"auth\""));
     config_good("{\"hosts\":[\"app.localhost\",\"127.0.0.2\",\"[::1]\"],\"origins\":[\"http://"
                 "[::1]:3000\",\"http://127.0.0.1:3000\"],"
                 "\"cors\":[\"http://localhost:3000\",\"https://"
@@ -158,6 +162,7 @@ TEST(config_refuses_a_public_name_while_nobody_has_to_say_who_they_are)
     config_good(
         "{\"hosts\":[\"chat.example.org\"],\"origins\":[\"https://"
         "app.example.org\"],\"cors\":[\"https://app.example.org\"],\"proxies\":[\"10.0.0.7\"],"
-        "\"auth\":{\"keys\":[{\"sha256\":\"" FOO "\",\"principal\":\"ada\"}]}}");
+        "\"public_url\":\"https://chat.example.org\",\"auth\":{\"keys\":[{\"sha256\":\"" FOO
+        "\",\"principal\":\"ada\"}]}}");
     config_done(&c);
 }
