@@ -70,6 +70,9 @@ struct model_request {
     size_t                   tool_count;
     /* another model stands by: this one need not be waited for */
     bool                     another;
+    /* nobody is there to ask again later (its run was begun by another process): it waits for its
+     * turn as long as it takes */
+    bool                     patient;
     /* the closing answer at the iteration limit, or CHOICE_NONE: tools are listed, not to be
      * used */
     bool                     no_calls;

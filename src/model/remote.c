@@ -9,7 +9,8 @@
  *                               may pass, and the wait asked for is not too long
  *
  * What the runs of one model know together is in struct remote: how many there are (beyond
- * `concurrent` they wait in line), until when the service asked not to be asked (they wait for that
+ * `concurrent` they wait in line; patient ones, which a crash left behind, without an end and beside
+ * the others' room in it), until when the service asked not to be asked (they wait for that
  * too), and for how long a list of models should pass it over: after a failure for a while that
  * grows, then one call tries it again.
  *
@@ -29,6 +30,7 @@
 #define ERROR_BODY_MAX 65536       /* of an answer that is no stream */
 #define REQUEST_MAX    (32u << 20) /* what the strictest provider takes */
 #define PATIENCE_MS    1000        /* another model stands by: no longer wait than this */
+#define PATIENT_MS     600000      /* a patient run asks a service that has no room for this long */
 #define AWAY_MIN_MS    5000 /* passed over after a failure; doubled with each up to the most */
 #define AWAY_MAX_MS    300000
 #define PROBE_MS       10000 /* one call tries a model again; the others give it this time */
@@ -46,6 +48,7 @@ struct model_run {
     struct buf           error_body;
     struct trouble       trouble;  /* of the attempt that ended */
     uint64_t             began_ms; /* the attempt */
+    uint64_t             first_ms; /* the first of them; 0: there was none */
     unsigned             attempt, busy, first_byte_ms;
     int                  status; /* 0: no answer yet */
     size_t               received;
@@ -54,6 +57,7 @@ struct model_run {
     bool                 reading, stripped, forgot;
     bool                 placed;    /* counts among the model's calls */
     bool                 another;   /* model_request.another */
+    bool                 patient;   /* model_request.patient */
     bool                 estimated; /* its usage */
     struct log_about     about;     /* whose it is; the texts stand behind the struct */
     struct curl_slist    traced;    /* the model's headers with `trace` before them */
@@ -74,11 +78,18 @@ static void release(struct model_run *r)
     mem_free(r);
 }
 
+static void leave_line(struct model_run *r)
+{
+    if (list_empty(&r->place)) return;
+    list_remove(&r->place);
+    r->m->waiting--;
+    if (r->patient) r->m->patient--;
+}
+
 static void leave(struct model_run *r)
 {
     struct remote *m = r->m;
-    if (!list_empty(&r->place)) m->waiting--;
-    list_remove(&r->place);
+    leave_line(r);
     if (r->placed) m->calls--;
     r->placed = false;
     let_in(m);
@@ -263,12 +274,20 @@ static int64_t wait_for(const struct model_run *r)
     return after >= 0 ? after + up_to(after / 4 + 50) : back_off(r->attempt);
 }
 
+/* The service has no room for it, which passes when the others that came back with it are done. */
+static bool goes_on_waiting(const struct model_run *r)
+{
+    enum fail kind = r->trouble.kind;
+    return r->patient && (kind == FAIL_RATE || kind == FAIL_OVERLOADED) &&
+           clock_mono_ms() - r->first_ms < PATIENT_MS;
+}
+
 static bool may_repeat(const struct model_run *r, int64_t wait)
 {
     const struct trouble *t = &r->trouble;
     return t->again && !r->reader.dec.blocks.spoke && r->body.len &&
-           r->attempt <= r->m->config.retries && t->after_ms <= (int64_t)r->m->config.wait_max_ms &&
-           (!r->another || wait <= PATIENCE_MS);
+           (r->attempt <= r->m->config.retries || goes_on_waiting(r)) &&
+           t->after_ms <= (int64_t)r->m->config.wait_max_ms && (!r->another || wait <= PATIENCE_MS);
 }
 
 static void repeat_later(struct model_run *r, int64_t wait)
@@ -501,6 +520,7 @@ static bool send_request(struct model_run *r)
                                      .response_max = c->response_max };
     r->attempt++;
     r->began_ms = clock_mono_ms();
+    if (!r->first_ms) r->first_ms = r->began_ms;
     r->first_byte_ms = 0;
     r->status = 0;
     r->received = 0;
@@ -571,8 +591,7 @@ static void let_in(struct remote *m)
     uint64_t now = clock_mono_ms();
     while (!list_empty(&m->line) && has_place(m)) {
         struct model_run *r = LIST_ITEM(m->line.next, struct model_run, place);
-        list_remove(&r->place);
-        m->waiting--;
+        leave_line(r);
         upstream_wait_stop(&r->wait);
         if (!take_place(r)) fail_soon(r, FAIL_NOMEM, -1);
     }
@@ -592,7 +611,7 @@ static void on_waited_enough(struct upstream_wait *w)
 static void stand_in_line(struct model_run *r)
 {
     struct remote *m = r->m;
-    if (r->another || m->waiting >= m->config.concurrent) {
+    if (r->another || (!r->patient && m->waiting - m->patient >= m->config.concurrent)) {
         fail_soon(r, FAIL_BUSY, -1);
         return;
     }
@@ -601,7 +620,8 @@ static void stand_in_line(struct model_run *r)
                  log_int(m->calls), "concurrent", log_int(m->config.concurrent), NULL);
     list_add(&m->line, &r->place);
     m->waiting++;
-    upstream_wait(m->up, &r->wait, m->config.first_byte_ms, on_waited_enough);
+    if (r->patient) m->patient++;
+    else upstream_wait(m->up, &r->wait, m->config.first_byte_ms, on_waited_enough);
     let_in(m); /* arms the gate, if it is that */
 }
 
@@ -632,6 +652,7 @@ struct model_run *remote_start(struct model *model, const struct model_request *
     r->m = m;
     r->sink = sink;
     r->another = q->another;
+    r->patient = q->patient;
     if (q->trace.len) {
         snprintf(r->trace, sizeof r->trace, "traceparent: " STR_FMT, STR_ARG(q->trace));
         r->traced = (struct curl_slist){ r->trace, m->headers };

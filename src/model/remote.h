@@ -18,6 +18,7 @@ struct remote {
     struct list            node; /* among all models */
     struct list            line; /* runs that wait for a place, in order */
     unsigned               calls, waiting;
+    unsigned               patient;       /* of those that wait: model_request.patient */
     uint64_t               not_before_ms; /* the service asked for this */
     uint64_t               away_until_ms;
     unsigned               failures; /* in a row */

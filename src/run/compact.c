@@ -104,6 +104,7 @@ static enum err ask(struct thread *t, struct arena *a, const struct history_name
     struct log_about     about = thread_about(t, NULL);
     struct model_request q = { .system = str_c(SYSTEM),
                                .no_calls = true,
+                               .patient = t->revived,
                                .thread = t->id,
                                .run = about.run,
                                .principal = about.principal };

@@ -7,6 +7,8 @@
  */
 #include "run/hub.h"
 
+#include <stdlib.h>
+
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/id.h"
@@ -481,24 +483,36 @@ static void on_pace(struct loop_timer *timer)
     }
 }
 
-/* Those that waited longest come last in the list. */
+static int by_age(const void *a, const void *b)
+{
+    const struct store_row *x = *(const struct store_row *const *)a,
+                           *y = *(const struct store_row *const *)b;
+    if (x->updated_ms != y->updated_ms) return x->updated_ms < y->updated_ms ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+/* Those that waited longest come first, in whatever order the store lists them. */
 static void keep_unfinished(struct hub *h, const struct store_row *rows, size_t count)
 {
-    struct arena *a = &h->recover.arena;
+    struct arena            *a = &h->recover.arena;
+    const struct store_row **sorted;
     arena_reset(a);
     h->recover.next = h->recover.count = 0;
     h->recover.logs = arena_array(a, count ? count : 1, sizeof *h->recover.logs);
     h->recover.holds = arena_array(a, count ? count : 1, sizeof *h->recover.holds);
-    if (!h->recover.logs || !h->recover.holds) {
+    sorted = arena_array(a, count ? count : 1, sizeof *sorted);
+    if (!h->recover.logs || !h->recover.holds || !sorted) {
         recover_again(h);
         return;
     }
-    for (size_t i = count; i-- > 0;) {
+    for (size_t i = 0; i < count; i++) sorted[i] = &rows[i];
+    qsort(sorted, count, sizeof *sorted, by_age);
+    for (size_t i = 0; i < count; i++) {
         /* what waits for a person needs nothing from us */
-        if (!str_is(rows[i].state, "running")) continue;
-        h->recover.holds[h->recover.count] = rows[i].hold;
+        if (!str_is(sorted[i]->state, "running")) continue;
+        h->recover.holds[h->recover.count] = sorted[i]->hold;
         h->recover.logs[h->recover.count++] =
-            (struct log_name){ arena_dup(a, rows[i].owner), arena_dup(a, rows[i].thread) };
+            (struct log_name){ arena_dup(a, sorted[i]->owner), arena_dup(a, sorted[i]->thread) };
     }
     if (a->failed) {
         h->recover.count = 0;

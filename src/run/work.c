@@ -285,6 +285,7 @@ enum err work_model(struct thread *t)
                         &q);
     if (t->hub->setup.otel) spans_step(t->fold.run, t->asked_upto, trace);
     q.trace = str_c(trace);
+    q.patient = t->revived;
     if (!e) e = compact_begin(t, &a, &q, &names);
     if (!e && !t->model) e = codes_blank(t, &a, &q);
     if (!e && !t->model && !(t->model = m->ops->start(m, &q, &t->sink))) e = ERR_NOMEM;

@@ -205,3 +205,82 @@ for (const wire of WIRES) {
         same(last[1].texts, ['Half an']);
     });
 }
+
+// --- many runs at once, after a crash ----------------------------------------------------------------
+
+const CALLS = '{"tool_calls":[{"index":0,"id":"c1","function":{"name":"slow","arguments":"{}"}}]}';
+const said = (delta, stop) => `data: {"choices":[{"delta":${delta}}]}\n\n` + (stop ? `data: {"choices":[{"delta":{},"finish_reason":"${stop}"}]}\n\ndata: [DONE]\n\n` : '');
+
+// A service of OpenAI's shape that counts: `answer(r, open)` says what it does, `asked` whose turn it was.
+async function counting(t) {
+    const s = { open: 0, most: 0, asked: [] };
+    const server = http.createServer(async (q, r) => {
+        let body = '';
+        for await (const piece of q) body += piece;
+        s.most = Math.max(s.most, ++s.open);
+        r.on('close', () => s.open--);
+        s.asked.push(Number(/turn-(\d+)/.exec(body)?.[1]));
+        s.answer(r, s.open);
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.defer(() => { server.closeAllConnections(); server.close(); });
+    s.model = (more) => ({ provider: 'openai', model: 'm', api_key: 'text:k', base_url: `http://127.0.0.1:${server.address().port}/v1`, ...more });
+    s.url = `http://127.0.0.1:${server.address().port}/`;
+    return s;
+}
+const stream = (r, text) => { r.writeHead(200, { 'content-type': 'text/event-stream' }); r.write(text); };
+const whole = (r, text) => { stream(r, text); r.end(); };
+const inTime = (r) => setTimeout(() => whole(r, said('{"content":"ok"}', 'stop')), 20);     // as models do; so several are open at once
+
+// How the runs of these threads ended, counted.
+async function ends(server, threads) {
+    const out = {};
+    for (const id of threads) {
+        const last = JSON.stringify((await settled(server, id)).messages.at(-1)), how = last.includes('"ok"') ? 'answered' : last;
+        out[how] = (out[how] ?? 0) + 1;
+    }
+    return out;
+}
+
+test('runs that a crash left behind go on in their order, within the limits of the server and of the model, and none ends in an error', async (t) => {
+    const s = await counting(t), tool = await counting(t), dir = t.folder(), N = 24;
+    tool.answer = () => {};                                                                   // it never does
+    s.answer = (r) => whole(r, said(CALLS, 'tool_calls'));
+    const config = { demo: { tools: true }, model: s.model({ concurrent: 1, retries: 0 }), limits: { runs: N },
+        tools: { slow: { description: 'd', confirm: 'never', input_schema: { type: 'object' }, timeout: 600, http: { url: tool.url, allow: ['127.0.0.1'] } } } };
+    const one = await t.serve({ dir, config }), threads = [];
+    for (let i = 0; i < N; i++) {
+        threads.push((await one.say(`turn-${i}`)).thread);
+        await until(() => tool.asked.length > i, 'the tool to be asked');
+    }
+    await one.kill();
+    Object.assign(s, { answer: inTime, most: 0, asked: [] });
+    const two = await t.serve({ dir, config: { ...config, limits: { runs: 20 } } });
+    same(await ends(two, threads), { answered: N });
+    same(s.asked, threads.map((_, i) => i), 'in the order in which they were asked');
+    same(s.most, 1, 'at once');
+});
+
+test('runs that a crash left behind outlast a service that has room for a few of them', async (t) => {
+    const s = await counting(t), dir = t.folder(), N = 12, room = 3;
+    s.answer = (r) => stream(r, said('{"content":"Half"}'));
+    const config = { demo: { tools: true }, model: s.model({ retries: 0 }) };
+    const one = await t.serve({ dir, config }), threads = [];
+    for (let i = 0; i < N; i++) threads.push((await one.say(`turn-${i}`)).thread);
+    await until(() => s.open === N, 'all to be under way');
+    await one.kill();
+    await until(() => s.open === 0, 'the service to see it');
+    let refused = 0;
+    s.answer = (r, open) => {
+        if (open <= room) return inTime(r);
+        refused++;
+        r.writeHead(429, { 'content-type': 'application/json', 'retry-after': '0' });
+        r.end('{"error":{"message":"slow down","type":"rate_limit"}}');
+    };
+    const two = await t.serve({ dir, config });
+    same(await ends(two, threads), { answered: N });
+    check(refused > 0, 'it had no room for all at once');
+    s.answer = (r) => { r.writeHead(429, { 'retry-after': '0' }); r.end(); };
+    same((await two.turn('turn-99')).events.at(-1).data.code, 'model_rate_limit', 'who is there is told, and may try again');
+});
