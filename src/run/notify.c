@@ -35,6 +35,7 @@ struct letter {
 struct target {
     struct notify              *of;
     const struct notify_target *how;
+    unsigned                    nth; /* of the entries with its url, from 1 */
     struct egress               egress;
     struct arena                arena;
     struct str                  host, url; /* with a NUL behind it */
@@ -53,7 +54,8 @@ struct notify {
     struct target      *targets;
     struct loop_timer   leader;
     struct store_list   nodes;
-    bool                leads, stopped, looking;
+    char                head[48]; /* the place behind all that was there when we started */
+    bool                headed, leads, stopped, looking;
     unsigned            open; /* timers, while it is freed */
 };
 
@@ -121,7 +123,7 @@ static void put_off(struct letter *l, const char *why)
     if (pause > PAUSE_MAX_MS) pause = PAUSE_MAX_MS;
     l->tries++;
     l->next_ms = now + pause + (int64_t)(clock_mono_ns() % 1000);
-    if (now - l->at_ms > GIVE_UP_MS) {
+    if (now - l->at_ms - (int64_t)l->target->how->after_s * 1000 > GIVE_UP_MS) {
         log_line(LOG_ERROR, "notify.given_up", "host", log_str(l->target->host), "id",
                  log_str(l->place), "why", why, NULL);
         l->done = true;
@@ -169,11 +171,14 @@ static bool add_header(struct letter *l, const char *name, const char *value)
     return true;
 }
 
+/* What the first entry with a url sends is named by its place alone, as it always was. */
 static bool make_headers(struct letter *l)
 {
-    char    id[80], at[24], signature[SIGNATURE];
-    int64_t now_s = clock_wall_ms() / 1000;
-    snprintf(id, sizeof id, "evt_" STR_FMT, STR_ARG(l->place));
+    char     id[80], at[24], signature[SIGNATURE];
+    unsigned nth = l->target->nth;
+    int64_t  now_s = clock_wall_ms() / 1000;
+    int      n = snprintf(id, sizeof id, "evt_" STR_FMT, STR_ARG(l->place));
+    if (nth > 1) snprintf(id + n, sizeof id - (size_t)n, ".%u", nth);
     snprintf(at, sizeof at, "%lld", (long long)now_s);
     return sign(l->target->how->secret, str_c(id), now_s, buf_view(&l->body), signature) &&
            add_header(l, "Content-Type", "application/json") && add_header(l, "Expect", "") &&
@@ -395,9 +400,8 @@ static void on_events(struct store_list *k, enum err e, const struct store_row *
 {
     struct target *t = LIST_ITEM(k, struct target, list);
     t->reading = false;
+    (void)next;
     if (t->of->stopped) return;
-    if (k->kind == STORE_EVENT_HEAD && !e) keep_place(t->place, next);
-    if (k->kind == STORE_EVENT_HEAD) t->known = !e;
     for (size_t i = 0; !e && i < count && t->count < NOTIFY_WINDOW; i++) {
         struct letter *l = letter_new(t, &rows[i], i ? rows[i - 1].place : str_c(t->after));
         if (!l) {
@@ -426,12 +430,6 @@ static void read_on(struct target *t)
     store_list(t->of->setup.store, &t->list);
 }
 
-static void on_timer(struct loop_timer *timer)
-{
-    struct target *t = LIST_ITEM(timer, struct target, timer);
-    if (!t->of->stopped && t->of->leads) advance(t);
-}
-
 static void wake(struct watcher *w)
 {
     struct target *t = LIST_ITEM(w, struct target, watcher);
@@ -439,23 +437,24 @@ static void wake(struct watcher *w)
     if (t->count < NOTIFY_WINDOW) read_on(t);
 }
 
-/* An address that is new begins with what comes from now on. */
+/* An address that is new begins with what came after our start. An error says nothing of whether it
+ * is: it is asked again. */
 static void on_place(struct store_session *x, enum err e)
 {
     struct target *t = LIST_ITEM(x, struct target, place_of);
     t->saving = false;
     if (t->of->stopped) return;
-    if (!e) {
-        keep_place(t->place, x->body);
-        memcpy(t->saved, t->place, sizeof t->saved);
-        t->known = true;
-        t->again = true;
-        read_on(t);
+    if (e && e != ERR_NOT_FOUND) {
+        log_line(LOG_WARN, "notify.waits", "host", log_str(t->host), "why",
+                 "the store cannot be read", NULL);
+        loop_timer_set(&t->timer, PAUSE_MIN_MS);
         return;
     }
-    t->reading = true;
-    t->list = (struct store_list){ .kind = STORE_EVENT_HEAD, .everybody = true, .done = on_events };
-    store_list(t->of->setup.store, &t->list);
+    keep_place(t->place, e ? str_c(t->of->head) : x->body);
+    if (!e) memcpy(t->saved, t->place, sizeof t->saved);
+    t->known = true;
+    t->again = true;
+    advance(t);
 }
 
 static void learn_place(struct target *t)
@@ -464,6 +463,14 @@ static void learn_place(struct target *t)
     t->place_of =
         (struct store_session){ .op = SESSION_GET, .key = str_c(t->key), .done = on_place };
     store_session(t->of->setup.store, &t->place_of);
+}
+
+static void on_timer(struct loop_timer *timer)
+{
+    struct target *t = LIST_ITEM(timer, struct target, timer);
+    if (t->of->stopped || !t->of->leads) return;
+    if (t->known) advance(t);
+    else learn_place(t);
 }
 
 /* --- who sends ---------------------------------------------------------------------------------------- */
@@ -491,33 +498,78 @@ static void on_nodes(struct store_list *k, enum err e, const struct store_row *r
     loop_timer_set(&n->leader, LEADER_MS);
 }
 
-static void on_leader(struct loop_timer *timer)
+static void look_at_nodes(struct notify *n)
 {
-    struct notify *n = LIST_ITEM(timer, struct notify, leader);
-    if (n->stopped || n->looking) return;
     n->looking = true;
     n->nodes = (struct store_list){ .kind = STORE_NODES, .everybody = true, .done = on_nodes };
     store_list(n->setup.store, &n->nodes);
 }
 
+static void on_head(struct store_list *k, enum err e, const struct store_row *rows, size_t count,
+                    struct str next)
+{
+    struct notify *n = LIST_ITEM(k, struct notify, nodes);
+    (void)rows;
+    (void)count;
+    n->looking = false;
+    if (n->stopped) return;
+    if (e) {
+        loop_timer_set(&n->leader, PAUSE_MIN_MS);
+        return;
+    }
+    keep_place(n->head, next);
+    n->headed = true;
+    if (store_shared(n->setup.store)) look_at_nodes(n);
+    else lead(n, true);
+}
+
+/* Before anything else, so that nothing is asked before it. */
+static void look_at_head(struct notify *n)
+{
+    n->looking = true;
+    n->nodes = (struct store_list){ .kind = STORE_EVENT_HEAD, .everybody = true, .done = on_head };
+    store_list(n->setup.store, &n->nodes);
+}
+
+static void on_leader(struct loop_timer *timer)
+{
+    struct notify *n = LIST_ITEM(timer, struct notify, leader);
+    if (n->stopped || n->looking) return;
+    if (n->headed) look_at_nodes(n);
+    else look_at_head(n);
+}
+
 /* --- life ---------------------------------------------------------------------------------------------- */
+
+/* The first entry with a url has the key that it had when there could be no other. */
+static bool make_key(struct target *t)
+{
+    unsigned char hash[32];
+    struct buf    of;
+    buf_init(&of, 0);
+    buf_str(&of, t->how->url);
+    if (t->nth > 1) buf_printf(&of, " %u", t->nth);
+    bool ok = !of.err && EVP_Digest(of.ptr, of.len, hash, NULL, EVP_sha256(), NULL) == 1;
+    buf_done(&of);
+    /* a place in a file's events is none in a database's */
+    memcpy(t->key, store_shared(t->of->setup.store) ? "notify/" : "notify:", 7);
+    for (int i = 0; ok && i < 32; i++) snprintf(t->key + 7 + 2 * i, 3, "%02x", hash[i]);
+    return ok;
+}
 
 static bool target_init(struct notify *n, struct target *t, const struct notify_target *how)
 {
-    unsigned char hash[32];
-    struct buf    why;
-    *t = (struct target){ .of = n, .how = how, .watcher.wake = wake };
+    struct buf why;
+    *t = (struct target){ .of = n, .how = how, .nth = 1, .watcher.wake = wake };
+    for (const struct target *other = n->targets; other < t; other++)
+        t->nth += str_eq(other->how->url, how->url);
     arena_init(&t->arena, 0);
     buf_init(&why, 1024);
     bool ok = egress_read(&t->arena, &t->egress, how->allow, &why) == OK;
     buf_done(&why);
     t->host = egress_host(&t->arena, how->url);
     t->url = arena_dup(&t->arena, how->url);
-    ok &= t->host.ptr && t->url.ptr &&
-          EVP_Digest(how->url.ptr, how->url.len, hash, NULL, EVP_sha256(), NULL) == 1;
-    /* a place in a file's events is none in a database's */
-    memcpy(t->key, store_shared(n->setup.store) ? "notify/" : "notify:", 7);
-    for (int i = 0; ok && i < 32; i++) snprintf(t->key + 7 + 2 * i, 3, "%02x", hash[i]);
+    ok &= t->host.ptr && t->url.ptr && make_key(t);
     loop_timer_init(n->setup.loop, &t->timer, on_timer);
     n->open++;
     return ok;
@@ -540,9 +592,7 @@ struct notify *notify_new(const struct notify_setup *s)
         return NULL;
     }
     for (size_t i = 0; i < s->count; i++) tidings_watch(s->tidings, &n->targets[i].watcher);
-    if (!s->count) return n;
-    if (store_shared(s->store)) loop_timer_set(&n->leader, 1);
-    else lead(n, true);
+    if (s->count) look_at_head(n);
     return n;
 }
 

@@ -1,0 +1,62 @@
+// Webhooks beside the plain way (org.test.mjs): entries with one url, a
+// receiver that never takes anything, and a sender that dies. docs/approvals.md, Where
+// people are.
+import { cluster } from '../cluster/lib.mjs';
+import { check, same, test, until } from './lib.mjs';
+import { later, timed } from './doors.mjs';
+import { BOT, LINKS, PAY, RULES, SECRET, auth, bank, payments, receiver, say } from './org.mjs';
+
+const config = (b, notify, rules = RULES) => payments(b, {}, { auth: auth(BOT), approvals: { rules }, ...LINKS, notify });
+const hook = (r, more = {}) => ({ url: r.url, secret: SECRET, allow: ['127.0.0.1'], ...more });
+const about = (r, id) => r.got.filter((g) => g.body.data.approval.id === id);
+
+test('two entries with one url are two: each has its own place, also over a kill, and its own ids', async (t) => {
+    const b = await bank(t), r = await receiver(t);
+    const server = await t.serve(timed(t, { config: config(b, [hook(r, { events: ['asked'] }), hook(r, { events: ['asked'], after: 600 })]) }));
+    const ids = [];
+    for (const amount of [5000, 6000]) {
+        ids.push((await say(server, 'ada', PAY(amount))).ids[0]);
+        await until(() => about(r, ids.at(-1)).length === 1, `${amount} to be told at once`);
+    }
+    await server.kill();
+    later(server, 601 * 1000);
+    await server.start();
+    await until(() => ids.every((id) => about(r, id).length >= 2), 'both to be told again, as a reminder', 30000);
+    same(new Set(r.got.map((g) => g.id)).size, 4, 'one who drops ids that are known drops no reminder');
+    for (const id of ids) same(about(r, id)[1].id, `${about(r, id)[0].id}.2`);
+    check(r.got.every((g) => g.sound), 'signed');
+});
+
+test('what nobody takes for a day is given up and said, counted from when it was due; the next is still tried', async (t) => {
+    let status = 500;
+    const day = 86400, rules = [{ tool: '*', from: 'finance', expires: 10 * day, escalate: [{ after: 9 * day, to: 'cfo' }] }], b = await bank(t), r = await receiver(t, () => status), reminder = await receiver(t, () => status);
+    const server = await t.serve(timed(t, { config: config(b, [hook(r, { events: ['asked'] }), hook(reminder, { events: ['asked'], after: day + 600 })], rules) }));
+    const [first] = (await say(server, 'ada', PAY(5000))).ids, given = () => server.log.filter((l) => l.event === 'notify.given_up');
+    await until(() => r.got.length > 0, 'the first attempt');
+    await server.kill();
+    later(server, (day + 601) * 1000);
+    await server.start();
+    const [next] = (await say(server, 'ada', PAY(6000))).ids;
+    await until(() => given().length && about(reminder, first).length, 'it to be given up, and the reminder tried', 30000);
+    status = 200;
+    await until(() => about(r, next).some((g) => g.status === 200), 'the next', 30000);
+    await until(() => about(reminder, first).some((g) => g.status === 200), 'the reminder, whose day begins', 30000);
+    same([given().map((l) => `evt_${l.id}`), about(r, first).some((g) => g.status === 200)], [[about(r, first)[0].id], false]);
+});
+
+test('when the node that sends is gone another goes on from its place, also when that cannot be read at once', async (t) => {
+    let status = 500;
+    const b = await bank(t), r = await receiver(t, () => status), c = await cluster(t, { nodes: 2, config: config(b, [hook(r, { events: ['asked'] })]) });
+    for (const [i, amount] of [5000, 6000, 7000].entries()) await say(c.nodes[i % 2], 'ada', PAY(amount));
+    await until(() => new Set(r.got.map((g) => g.id)).size === 3, 'all to be tried', 30000);
+    const sender = c.nodes.find((n) => n.log.some((l) => l.event === 'notify.failed')), other = c.nodes.find((n) => n !== sender);
+    await c.sql('ALTER TABLE parley_session RENAME TO away');
+    await sender.kill();
+    await until(() => other.log.some((l) => l.event === 'notify.waits'), 'the other to say that it waits', 60000);
+    await c.sql('ALTER TABLE away RENAME TO parley_session');
+    status = 200;
+    await until(() => r.taken().length === 3, 'all that was not taken', 60000);
+    same([new Set(r.got.map((g) => g.id)).size, r.got.every((g) => g.sound)], [3, true], 'under the ids that they had');
+    await say(other, 'ada', PAY(8000));
+    await until(() => r.taken().length === 4, 'the next');
+}, { timeout_ms: 200000 });
