@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/jsonw.h"
 #include "base/log.h"
+#include "run/rules.h"
 #include "run/sight.h"
 #include "tool/egress.h"
 
@@ -222,14 +223,13 @@ static bool is_in(const struct jv *list, struct str word)
 static bool concerns(const struct notify_target *how, const struct store_row *row,
                      const struct jv *body)
 {
-    const struct jv *who = jv_get(body, "who"), *steps = jv_get(who, "escalate");
+    const struct jv *who = jv_get(body, "who"), *from = jv_get(who, "from");
     if (how->events && !is_in(how->events, row->event.kind)) return false;
     if (!how->roles) return true;
     if (!who) return is_in(how->roles, STR("owner"));
-    if (is_in(how->roles, jv_str_at(jv_get(who, "from"), "role"))) return true;
-    JV_EACH (l, steps) /* from the moment that they are asked */
-        if (str_is(row->event.kind, "escalated") &&
-            is_in(how->roles, jv_str_at(jv_get(l, "to"), "role")))
+    if (is_in(how->roles, jv_str_at(from, "role"))) return true;
+    JV_EACH (role, how->roles) /* of a later step: from the moment that they are asked */
+        if (rules_shows(who, &(struct voter){ .roles = jv_str(role) }, row->created_ms))
             return true;
     return false;
 }

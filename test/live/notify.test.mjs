@@ -1,13 +1,14 @@
-// Webhooks beside the plain way (org.test.mjs): entries with one url, a
+// Webhooks beside the plain way (org.test.mjs): entries with one url, roles that are asked later, a
 // receiver that never takes anything, and a sender that dies. docs/approvals.md, Where
 // people are.
 import { cluster } from '../cluster/lib.mjs';
 import { check, same, test, until } from './lib.mjs';
 import { later, timed } from './doors.mjs';
-import { BOT, LINKS, PAY, RULES, SECRET, auth, bank, payments, receiver, say } from './org.mjs';
+import { BOT, LINKS, PAY, RULES, SECRET, approval, auth, bank, decide, payments, receiver, say } from './org.mjs';
 
 const config = (b, notify, rules = RULES) => payments(b, {}, { auth: auth(BOT), approvals: { rules }, ...LINKS, notify });
 const hook = (r, more = {}) => ({ url: r.url, secret: SECRET, allow: ['127.0.0.1'], ...more });
+const types = (r) => r.got.map((g) => g.body.data.event);
 const about = (r, id) => r.got.filter((g) => g.body.data.approval.id === id);
 
 test('two entries with one url are two: each has its own place, also over a kill, and its own ids', async (t) => {
@@ -25,6 +26,20 @@ test('two entries with one url are two: each has its own place, also over a kill
     same(new Set(r.got.map((g) => g.id)).size, 4, 'one who drops ids that are known drops no reminder');
     for (const id of ids) same(about(r, id)[1].id, `${about(r, id)[0].id}.2`);
     check(r.got.every((g) => g.sound), 'signed');
+});
+
+test('an entry with roles is told of what is asked of them, and after an escalation of all that becomes of it', async (t) => {
+    const b = await bank(t), [all, cfo, finance, owner] = [await receiver(t), await receiver(t), await receiver(t), await receiver(t)];
+    const server = await t.serve(timed(t, { config: config(b, [hook(all), ...[[cfo, 'cfo'], [finance, 'finance'], [owner, 'owner']].map(([r, role]) => hook(r, { roles: [role] }))]) }));
+    const early = (await say(server, 'ada', PAY(4000))).ids[0], small = (await say(server, 'ada', PAY(5))).ids[0], [id] = (await say(server, 'ada', PAY(5000))).ids;
+    await decide(server, 'fay', early, false);
+    await decide(server, 'ada', small, false);
+    later(server, 1801 * 1000);
+    await until(async () => (await approval(server, 'cleo', id)).needed === 1, 'the escalation');
+    same((await decide(server, 'cleo', id, true)).json.status, 'approved');
+    await until(() => about(all, id).length === 3 && about(finance, id).length === 3 && about(cfo, id).length === 2, 'all to be told', 30000);
+    same(types(cfo), ['escalated', 'decided'], 'only what is theirs');
+    same([types(finance), types(owner)], [['asked', 'asked', 'decided', 'escalated', 'decided'], ['asked', 'decided']]);
 });
 
 test('what nobody takes for a day is given up and said, counted from when it was due; the next is still tried', async (t) => {
