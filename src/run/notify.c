@@ -16,7 +16,8 @@
 #define PAUSE_MIN_MS 1000
 #define PAUSE_MAX_MS 600000
 #define GIVE_UP_MS   86400000LL
-#define LEADER_MS    2000 /* how often is looked who sends, where there are several nodes */
+#define ANSWER_MAX   (1L << 20) /* of what a receiver says beside its status */
+#define LEADER_MS    2000       /* how often is looked who sends, where there are several nodes */
 
 struct target;
 struct letter {
@@ -29,6 +30,7 @@ struct letter {
     struct buf          body;                       /* of this attempt */
     int64_t             at_ms, next_ms;
     unsigned            tries;
+    size_t              heard; /* of this attempt's answer */
     bool                sending, looking, done;
     struct store_list   list; /* is it still waiting, what does it say now? */
 };
@@ -155,11 +157,13 @@ static void on_sent(struct curl_job *j, CURLcode code)
     put_off(l, l->check.refused ? "a private address that is not allowed" : why);
 }
 
+/* One without end, or without a length that could be judged, is cut off. */
 static size_t drop_answer(char *data, size_t one, size_t n, void *ctx)
 {
+    struct letter *l = ctx;
     (void)data;
-    (void)ctx;
-    return one * n;
+    l->heard += one * n;
+    return l->heard > ANSWER_MAX ? 0 : one * n;
 }
 
 static bool add_header(struct letter *l, const char *name, const char *value)
@@ -203,10 +207,12 @@ static void post(struct letter *l)
     curl_easy_setopt(easy, CURLOPT_POSTFIELDS, l->body.ptr);
     curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)l->body.len);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, drop_answer);
-    curl_easy_setopt(easy, CURLOPT_MAXFILESIZE, 1L << 20);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, l);
+    curl_easy_setopt(easy, CURLOPT_MAXFILESIZE, ANSWER_MAX);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, 10L);
     curl_easy_setopt(easy, CURLOPT_TIMEOUT, (long)ATTEMPT_S);
     l->transfer = (struct curl_job){ .easy = easy, .done = on_sent };
+    l->heard = 0;
     l->sending = true;
     curl_start(t->of->setup.pool, &l->transfer);
 }

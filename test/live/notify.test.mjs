@@ -1,6 +1,7 @@
 // Webhooks beside the plain way (org.test.mjs): entries with one url, roles that are asked later, a
-// receiver that never takes anything, and a sender that dies. docs/approvals.md, Where
+// receiver that never takes anything or never ends, and a sender that dies. docs/approvals.md, Where
 // people are.
+import http from 'node:http';
 import { cluster } from '../cluster/lib.mjs';
 import { check, same, test, until } from './lib.mjs';
 import { later, timed } from './doors.mjs';
@@ -57,6 +58,27 @@ test('what nobody takes for a day is given up and said, counted from when it was
     await until(() => about(r, next).some((g) => g.status === 200), 'the next', 30000);
     await until(() => about(reminder, first).some((g) => g.status === 200), 'the reminder, whose day begins', 30000);
     same([given().map((l) => `evt_${l.id}`), about(r, first).some((g) => g.status === 200)], [[about(r, first)[0].id], false]);
+});
+
+// 200, and then words without end.
+async function liar(t) {
+    const it = { cut: 0 }, server = http.createServer((req, res) => {
+        const words = Buffer.alloc(65536, 'x'), go = () => { while (!res.destroyed && res.write(words)); };
+        res.on('drain', go).on('error', () => {}).on('close', () => { it.cut++; });
+        req.resume().on('end', () => { res.writeHead(200); go(); });
+    });
+    await new Promise((done) => server.listen(0, '127.0.0.1', done));
+    t.defer(() => { server.closeAllConnections(); server.close(); });
+    return Object.assign(it, { url: `http://127.0.0.1:${server.address().port}/hook` });
+}
+
+test('an answer without end is cut off, tried again later, and keeps nobody else waiting', async (t) => {
+    const b = await bank(t), fine = await receiver(t), endless = await liar(t);
+    const server = await t.serve({ config: config(b, [hook(endless), hook(fine)]) });
+    for (const amount of [5000, 6000, 7000]) await say(server, 'ada', PAY(amount));
+    await until(() => fine.taken().length === 3, 'all at the one that is fine', 30000);
+    await until(() => endless.cut > 3, 'the other to be cut off, and tried again', 30000);
+    await until(() => server.log.some((l) => l.event === 'notify.failed'), 'the log');
 });
 
 test('when the node that sends is gone another goes on from its place, also when that cannot be read at once', async (t) => {
