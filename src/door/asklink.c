@@ -414,6 +414,63 @@ static void put_buttons(struct buf *b, const struct linkwords *w)
     buf_lit(b, "</button></p>");
 }
 
+static void put_filled(struct buf *b, const char *words, struct str with, struct str value)
+{
+    buf_lit(b, "<dt>");
+    linkwords_fill(b, words, with, html_put);
+    buf_lit(b, "</dt><dd>");
+    html_put(b, value);
+    buf_lit(b, "</dd>");
+}
+
+/* "2 × finance" */
+static void put_level(struct buf *b, const struct jv *level, struct str owner)
+{
+    struct str role = jv_str_at(level, "role");
+    int64_t    count = jv_int_at(level, "count", 1);
+    if (count > 1) buf_printf(b, "%lld × ", (long long)count);
+    html_put(b, str_is(role, "owner") ? owner : role);
+}
+
+/* Whom the rule names as it stands, who of them has said yes, and how many are still to. */
+static void put_ballot(struct buf *b, const struct app *a, const struct linkwords *w,
+                       const struct jv *row, struct str owner)
+{
+    const struct jv *who = jv_get(row, "who"), *votes = jv_get(row, "votes"),
+                    *steps = jv_get(who, "escalate");
+    int64_t now = clock_wall_ms(), at, open = jv_int_at(row, "needed", 1);
+    if (!who) return;
+    buf_printf(b, "<dt>%s</dt><dd>", w->decided_by);
+    put_level(b, jv_get(who, "from"), owner);
+    JV_EACH (l, steps)
+        if (clock_parse_rfc3339(jv_str_at(l, "at"), &at) && at <= now) {
+            buf_lit(b, " / ");
+            put_level(b, jv_get(l, "to"), owner);
+        }
+    buf_lit(b, "</dd>");
+    JV_EACH (v, votes) {
+        struct str by = jv_str_at(v, "by");
+        bool       counts = rules_counts(who, owner, hub_setup(a->hub)->people, by, now);
+        put_row(b, counts ? w->yes_of : w->yes_void, by);
+        open -= counts;
+    }
+    if (votes && votes->count)
+        buf_printf(b, "<dt>%s</dt><dd>%lld</dd>", w->still, (long long)(open > 1 ? open : 1));
+}
+
+/* What somebody made of another proposal, and what it was before. */
+static void put_change(struct buf *b, const struct linkwords *w, const struct jv *row)
+{
+    const struct jv *old = jv_get(row, "replaces"), *changed = jv_get(old, "changed");
+    if (!old) return;
+    put_row(b, w->changed_by, jv_str_at(old, "by"));
+    JV_EACH (at, changed) {
+        const struct jv *was = jv_pointer(jv_get(old, "input"), jv_str(at));
+        struct str       text = !was ? STR("–") : was->type == JSON_STRING ? was->str : was->raw;
+        put_filled(b, w->was, str_from(jv_str(at), 1), text);
+    }
+}
+
 /* What is asked about stands first; the buttons stay in sight, however long it is. */
 static void write_question(struct buf *b, const struct app *a, const struct asklink *k,
                            const struct jv *row, const struct linkform *form)
@@ -427,6 +484,8 @@ static void write_question(struct buf *b, const struct app *a, const struct askl
     buf_lit(b, "<dl>");
     put_row(b, w->asked_by, k->owner);
     if (sight_words(a->hub, k->owner, k->person)) put_row(b, w->said, jv_str_at(row, "said"));
+    put_change(b, w, row);
+    put_ballot(b, a, w, row, k->owner);
     put_row(b, w->tool, jv_str_at(row, "tool"));
     put_row(b, w->risk, risk_word(w, jv_str_at(row, "risk")));
     clock_rfc3339(k->until_s * 1000, until);
@@ -494,12 +553,28 @@ static void on_look(struct store_list *l, enum err e, const struct store_row *ro
 
 /* --- deciding --------------------------------------------------------------------------------- */
 
+/* What came of it: a yes may be one of several, and one to other arguments is asked about anew where
+ * a rule wants others' yes to them. */
+static void say_taken(struct ask *k, const struct command *c, const struct receipt *r)
+{
+    const struct linkwords *w = words_for(k->app, k->conn);
+    const struct fold      *f = thread_fold(r->thread);
+    const struct fact      *d = fold_verdict(f, c->id), *asked = fold_asked(f, c->id);
+    const struct call      *call = fold_confirmation(f, c->id);
+    const char *title = c->decide.confirmed ? w->said_yes : w->said_no, *what = w->recorded;
+    if (!d && asked && asked->who.ptr) what = w->counted;
+    else if (d && d->outcome == WORD_REPLACED && call->replaced_by &&
+             call_pending(call->replaced_by)) {
+        title = w->changed;
+        what = w->asked_anew;
+    }
+    say(k->conn, k->app, 200, title, what, NULL);
+}
+
 static void on_decided(struct ask *k, struct command *c, const struct receipt *r)
 {
     const struct linkwords *w = words_for(k->app, k->conn);
-    if (r->status == 200 && !r->duplicate)
-        say(k->conn, k->app, 200, c->decide.confirmed ? w->said_yes : w->said_no, w->recorded,
-            NULL);
+    if (r->status == 200 && !r->duplicate) say_taken(k, c, r);
     else if (r->status >= 500) say(k->conn, k->app, 503, w->not_now, w->not_saved, NULL);
     else if (r->status == 403) say_not_theirs(k->conn, k->app, r->message);
     else if (r->status == 422) say(k->conn, k->app, 422, w->undecided, w->elsewhere, r->message);

@@ -14,6 +14,13 @@
     W(waiting, "A decision is waiting", "Eine Entscheidung wartet", "承認を待っている依頼")       \
     W(asked_by, "Asked for by", "Angefragt von", "依頼者")                                        \
     W(said, "Their words", "Im Wortlaut", "依頼の言葉")                                           \
+    W(changed_by, "Changed by", "Geändert von", "変更した人")                                     \
+    W(was, "{} before", "{} vorher", "変更前の {}")                                               \
+    W(decided_by, "Decided by", "Entscheidung durch", "決める人")                                 \
+    W(yes_of, "Has said yes", "Hat Ja gesagt", "承認した人")                                      \
+    W(yes_void, "Yes that does not count any more", "Ja, das nicht mehr zählt",                   \
+      "無効になった承認")                                                                         \
+    W(still, "Yeses still needed", "Noch nötig", "あと必要な承認")                                \
     W(tool, "Tool", "Werkzeug", "ツール")                                                         \
     W(risk, "Risk", "Risiko", "リスク")                                                           \
     W(risk_low, "low", "gering", "低い")                                                          \
@@ -29,6 +36,14 @@
     W(recorded, "It is recorded under your name. You may close this page.",                       \
       "Das ist unter Ihrem Namen festgehalten. Sie können diese Seite schließen.",                \
       "あなたの名前で記録されました。このページは閉じてかまいません。")                           \
+    W(counted, "Your yes is counted; others have to say yes, too. You may close this page.",      \
+      "Ihr Ja zählt; andere müssen noch zustimmen. Sie können diese Seite schließen.",            \
+      "あなたの承認を数えました。ほかの人の承認も必要です。このページは閉じてかまいません。")     \
+    W(changed, "You changed it", "Sie haben es geändert", "変更しました")                         \
+    W(asked_anew,                                                                                 \
+      "What you changed it to is asked about now. Nothing happens before it is decided.",         \
+      "Gefragt wird jetzt nach Ihrer Fassung. Vor der Entscheidung darüber geschieht nichts.",    \
+      "変更後の内容について確認しています。決まるまでは何も行われません。")                       \
     W(not_now, "Not now", "Gerade nicht möglich", "今はできません")                               \
     W(not_saved, "It could not be saved. Try again in a moment.",                                 \
       "Es konnte nicht gespeichert werden. Versuchen Sie es gleich noch einmal.",                 \

@@ -56,7 +56,7 @@ test('a signed link on a phone, without script: the question whole, a reason, a 
   const phone = { viewport: { width: 375, height: 667 }, isMobile: true, hasTouch: true, javaScriptEnabled: false, ready: 'h1' };
   const tab = await t.tab(server, { path, ...phone });
   const words = squeeze(await tab.$('body').innerText());
-  for (const part of ['Send 50 USD to Hanako?', 'process_payment', 'Hanako', 'Asked for by ada', 'Send 50 dollars to Hanako', 'You decide as fay']) ok(words.includes(part), `${part}: ${words}`);
+  for (const part of ['Send 50 USD to Hanako?', 'process_payment', 'Hanako', 'Asked for by ada', 'Send 50 dollars to Hanako', 'Decided by finance', 'You decide as fay']) ok(words.includes(part), `${part}: ${words}`);
   equal(await sticksOut(tab), 0, 'width');
   const box = await tab.page.getByRole('button', { name: 'Approve' }).boundingBox();
   ok(box.height >= 44 && box.width >= 44, `a finger finds it: ${JSON.stringify(box)}`);

@@ -26,6 +26,46 @@ test('a link lets one person decide one question, once; looking at it changes no
     same([row.decided_by, row.decided_via, row.reason], ['fin', 'link', 'fine by me!']);
 });
 
+const said = (page) => page.text.replace(/<style>.*?<\/style>/s, '').replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ');
+
+test('the page behind a link says who decides, who has said yes, and what a yes of several came to', async (t) => {
+    const b = await bank(t), clock = await import('./doors.mjs'), dir = t.folder(), config = (people) => payments(b, {}, { auth: auth({ ...BOT, ...people }), approvals: { rules: RULES }, ...LINKS });
+    const server = await t.serve(clock.timed(t, { dir, config: config({}) })), s = await say(server, 'ada', PAY(5000)), [id] = s.ids;
+    const [fay, fin, fox] = await Promise.all(['fay', 'fin', 'fox'].map(async (who) => pathOf(await link(server, 'bot', id, who))));
+    const before = said(await server.get(fin));
+    check(/Decided by 2 × finance Tool/.test(before) && !/said yes|still needed|cfo/.test(before), before);
+    const first = await press(server, fay, 'approve');
+    check(first.status === 200 && /You said yes Your yes is counted; others have to say yes, too\./.test(said(first)) && !/recorded/.test(said(first)), said(first));
+    const next = said(await server.get(fin));
+    check(/Decided by 2 × finance Has said yes fay Yeses still needed 1 Tool/.test(next), next);
+    check(/Entscheidung durch 2 × finance Hat Ja gesagt fay Noch nötig 1 Werkzeug/.test(said(await server.get(fin, { 'accept-language': 'de' }))), 'in German');
+    await server.end();
+    const without = await t.serve(clock.timed(t, { dir, config: config({ fay: ['user'] }) })), lost = said(await without.get(fin));
+    check(/Yes that does not count any more fay Yeses still needed 2/.test(lost), lost);
+    check(/others have to say yes/.test(said(await press(without, fin, 'approve'))), 'it is one of two again');
+    clock.later(without, 1801 * 1000);
+    await until(async () => /Decided by 2 × finance \/ cfo /.test(said(await without.get(fox))), 'the page to name the next step');
+    const last = said(await press(without, fox, 'approve'));
+    check(/You said yes It is recorded under your name/.test(last), last);
+    await still(without, 'ada', s.thread);
+    same(b.books.length, 1);
+});
+
+test('behind a link stands what somebody changed; a change that others have to decide is told as that', async (t) => {
+    const b = await bank(t), server = await t.serve({ config: payments(b, { edit: ['/amount', '/memo'] }, { auth: auth(BOT), approvals: { rules: RULES }, ...LINKS }) });
+    const s = await say(server, 'ada', PAY(50)), row = await approval(server, 'ada', s.ids[0]);
+    const { json: made } = await decide(server, 'ada', s.ids[0], true, { input: { ...row.input, amount: 7000, memo: 'a <b>' } });
+    const here = pathOf(await link(server, 'bot', made.replaced_by, 'fay')), page = said(await server.get(here));
+    check(/Their words Send 50 dollars to Hanako Changed by ada amount before 50 memo before – Decided by/.test(page), page);
+    const answer = await press(server, here, 'approve', '&f.amount=8000&f.memo=');
+    same(answer.status, 200, answer.text);
+    check(/You changed it What you changed it to is asked about now/.test(said(answer)) && !/said yes|recorded/.test(said(answer)), said(answer));
+    const old = await approval(server, 'fay', made.replaced_by), now = await approval(server, 'fay', old.replaced_by);
+    same([old.status, now.status, now.votes, now.input.amount], ['replaced', 'pending', [], 8000]);
+    check(/Changed by fay amount before 7000/.test(said(await server.get(pathOf(await link(server, 'bot', now.id, 'fin'))))), 'and what it was before that');
+    same(b.books, []);
+});
+
 test('a link that was used stays used when its vote is taken back, and is none of theirs who lost the role', async (t) => {
     const b = await bank(t), dir = t.folder(), config = (people) => payments(b, {}, { auth: auth({ ...BOT, ...people }), approvals: { rules: RULES }, ...LINKS });
     const server = await t.serve({ dir, config: config({}) });
@@ -46,7 +86,7 @@ test('a link that was used stays used when its vote is taken back, and is none o
     same(b.books, []);
 });
 
-test('links that are forged, cut, old, of another question or person are all the same: of no use', async (t) => {
+test('links that are forged, cut, used, old, of another question or person are all the same: of no use', async (t) => {
     const clock = await import('./doors.mjs'), b = await bank(t);
     const server = await t.serve(clock.timed(t, { config: payments(b, {}, { auth: auth(BOT), approvals: { rules: RULES }, ...LINKS }) }));
     const s = await say(server, 'ada', PAY(5000)), other = await say(server, 'ada', PAY(6000));
@@ -55,6 +95,10 @@ test('links that are forged, cut, old, of another question or person are all the
     const payload = JSON.parse(Buffer.from(head, 'base64url'));
     const forged = (change) => `/a/k.${Buffer.from(JSON.stringify({ ...payload, ...change })).toString('base64url')}.${mac}`;
     const n = 200, bad = [forged({ p: 'fin' }), forged({ i: other.ids[0] }), forged({ u: 9e9 }), forged({ o: 'fay' }), `/a/k.${head}.${elsewhere[1]}`, `/a/k.${elsewhere[0]}.${mac}`, '/a/k.', '/a/k..', `/a/k.${head}`, `/a/k.${head}.`];
+    const used = await Promise.all([s, other].map(async ({ ids: [id] }) => pathOf(await link(server, 'bot', id, 'fin'))));
+    for (const at of used) same((await press(server, at, 'approve')).status, 200);
+    same((await server.request('DELETE', `/v1/approvals/${s.ids[0]}/vote`, undefined, as('fin'))).status, 200, 'and taken back');
+    for (let i = 0; i < 40; i++) bad.push(used[i % used.length]);
     while (bad.length < n) { const at = 5 + Math.floor((bad.length * (good.length - 6)) / n); bad.push(good.slice(0, at) + (good[at] === 'A' ? 'B' : 'A') + good.slice(at + 1), good.slice(0, at)); }
     for (const at of bad) same([(await server.get(at)).status, (await press(server, at, 'approve')).status], [at.startsWith('/a/k.') ? 410 : 200, at.startsWith('/a/k.') ? 410 : 404], at);
     same((await approval(server, 'fay', s.ids[0])).votes, []);
