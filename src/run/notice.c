@@ -1,9 +1,12 @@
 /* notice.c -- what the server itself says about questions, in words: the blocks that tell them, and
  * what comes of an answer that decided nothing. See spoken.h. None of it is told to a model. */
+#include "base/clock.h"
 #include "base/id.h"
 #include "base/jsonw.h"
 #include "run/engine.h"
+#include "run/people.h"
 #include "run/response.h"
+#include "run/rules.h"
 #include "run/spelling.h"
 #include "run/spoken.h"
 
@@ -48,11 +51,37 @@ static void one_line(struct buf *out, struct str s)
         buf_chr(out, s.ptr[i] == '\n' || s.ptr[i] == '\r' ? ' ' : s.ptr[i]);
 }
 
-/* A tool at work wants more than a word (a form filled in, an account): its question is answered
- * where the link leads. */
-static void block(struct buf *out, const struct call *c, const struct fact *asked, const char *code,
-                  struct str link)
+static struct ballot ballot_of(const struct thread *t, const struct fact *asked)
 {
+    return (struct ballot){ asked->who, t->owner, asked->at_ms, clock_wall_ms() };
+}
+
+/* May whoever reads this answer it? Of whom nothing is known (nobody signs in here) has every role. */
+static bool is_theirs(const struct thread *t, const struct fact *asked)
+{
+    struct ballot b = ballot_of(t, asked);
+    struct voter  v = { t->owner, people_roles(t->hub->setup.people, t->owner) };
+    return !asked->who.ptr || !v.roles.ptr || rules_standing(&b, &v) == MAY_DECIDE;
+}
+
+/* Where a rule wants others, or several. */
+static void say_who(struct buf *out, struct thread *t, const struct fact *asked, bool theirs)
+{
+    struct ballot b = ballot_of(t, asked);
+    struct jv    *who = NULL;
+    unsigned      needed = asked->who.ptr ? rules_needed(&b) : 1;
+    if ((theirs && needed == 1) || json_parse(&t->batch, asked->who, &who, NULL) != OK) return;
+    buf_printf(out, " %u of ", needed);
+    one_line(out, jv_str_at(jv_get(who, "from"), "role"));
+    buf_printf(out, " %s to say yes%s.", needed == 1 ? "has" : "have", theirs ? "" : ", not you");
+}
+
+/* A tool at work wants more than a word (a form filled in, an account): its question is answered
+ * where the link leads. One that is for others to answer has no code. */
+static void block(struct buf *out, struct thread *t, const struct call *c, const struct fact *asked,
+                  const char *code, struct str link)
+{
+    bool         theirs = is_theirs(t, asked);
     struct jsonw w;
     buf_lit(out, "**");
     one_line(out, asked->ask);
@@ -62,13 +91,16 @@ static void block(struct buf *out, const struct call *c, const struct fact *aske
     jsonw_init(&w, out);
     if (c->args) jw_jv(&w, c->args);
     else buf_lit(out, "{}");
-    if (code[0])
+    if (!theirs) buf_lit(out, "\nTo see it open ");
+    else if (code[0])
         buf_printf(out, "\nReply `yes %s` to approve or `no %s` and a reason to deny, or open ",
                    code, code);
     else buf_printf(out, "\nTo %s it open ", asked_by_tool(asked) ? "answer" : "approve or deny");
     buf_str(out, link);
     buf_str(out, asked->id);
-    buf_lit(out, asked_by_tool(asked) ? ". It waits until then." : ". Nothing happens before.");
+    buf_chr(out, '.');
+    say_who(out, t, asked, theirs);
+    buf_lit(out, asked_by_tool(asked) ? " It waits until then." : " Nothing happens before.");
 }
 
 static enum err tell(struct thread *t, const struct call *c, const struct fact *asked,
@@ -76,8 +108,8 @@ static enum err tell(struct thread *t, const struct call *c, const struct fact *
 {
     char       code[5] = "";
     struct buf text = { 0 };
-    if (codes && !asked_by_tool(asked)) new_code(&t->fold, code);
-    block(&text, c, asked, code, link);
+    if (codes && !asked_by_tool(asked) && is_theirs(t, asked)) new_code(&t->fold, code);
+    block(&text, t, c, asked, code, link);
     struct fact f = { .kind = FACT_TOLD,
                       .call = c->id,
                       .id = asked->id,

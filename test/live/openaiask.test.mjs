@@ -3,7 +3,7 @@ import { check, same, test, until } from './lib.mjs';
 import { as, call, connect, names, organisation } from './accounts.mjs';
 import { Chat, asksOf, callsOf, codeOf, respond, stream, textOf } from './openai.mjs';
 import { Live } from './ai.mjs';
-import { bank, decide, payments, script } from './org.mjs';
+import { auth, bank, decide, as as member, payments, script } from './org.mjs';
 
 // --- a tool that wants the person's account ---------------------------------------------------------
 
@@ -87,6 +87,35 @@ test('every door ends its answer where a tool asks, and says what it waits for',
 
 const CHAT = '/v1/chat/completions', GONE = /Nothing waits for an answer here/;
 const PAYS = [['process_payment', { recipient: 'Hanako', amount: 50, currency: 'USD' }]];
+// A rule that asks finance; ada chats.
+const ruled = async (t, roles, from) => {
+    const model = await script(t, PAYS, PAYS), people = auth({ ada: ['user', ...roles], fay: ['finance'], fin: ['finance'] });
+    return t.serve({ config: payments(await bank(t), {}, { model: model.model, auth: people, approvals: { rules: [{ tool: '*', from }] } }) });
+};
+
+test('whoever may not decide is given no code, but told who has to say yes and where it is to be seen', async (t) => {
+    for (const [roles, from, words] of [[[], 'finance', '1 of finance has to say yes, not you'], [['finance'], { role: 'finance', count: 2, not_requester: true }, '2 of finance have to say yes, not you']]) {
+        const server = await ruled(t, roles, from), chat = new Chat(server, { headers: member('ada') });
+        await chat.say('Pay Hanako');
+        check(new RegExp(`\\nTo see it open http\\S+/a/confirmation-call-[\\w-]+\\. ${words}\\. Nothing happens before\\.`).test(chat.text) && !/Reply|`yes/.test(chat.text), chat.text);
+        const r = await respond(server, { input: 'Pay Hanako once more' }, member('ada'));
+        check(textOf(r).includes(words) && !codeOf(textOf(r)), JSON.stringify(r.output));
+        await chat.say('yes 1234');
+        check(/not the code of a question/.test(chat.text), chat.text);
+        for (const q of (await server.get('/v1/approvals?status=pending', member('fay'))).json.approvals) same([q.may, q.votes], [true, []]);
+        await server.end();
+    }
+});
+
+test('where two have to say yes the words say so, and a yes with the code is one of them', async (t) => {
+    const server = await ruled(t, ['finance'], { role: 'finance', count: 2 }), chat = new Chat(server, { headers: member('ada') });
+    await chat.say('Pay Hanako');
+    check(/\nReply `yes \d{4}` to approve.*\. 2 of finance have to say yes\. Nothing happens before\./.test(chat.text), chat.text);
+    await chat.say(`yes ${codeOf(chat.text)}`);
+    const [q] = (await server.get('/v1/approvals', member('fay'))).json.approvals;
+    same([q.status, q.votes.map((v) => v.by)], ['pending', ['ada']]);
+});
+
 // A bank, a model that writes down what it hears, and a question that waits.
 async function asks(t, config = {}) {
     const at = await bank(t), model = await script(t, PAYS);
