@@ -457,6 +457,35 @@ test('modern: another principal\'s state, and high risk, decide nothing', async 
     same(server.ledger(), []);
 });
 
+// A rule that two of finance decide; ada is one of them or is not.
+const ruled = (t, mine, more) => t.serve({ config: { tools: { note: noteTool(t).tool }, mcp: { wait: 0 }, auth: keys(['a', 'ada', 'user', ...mine], ['f', 'fay', 'user', 'finance'], ['x', 'fox', 'user', 'finance']),
+    approvals: { rules: [{ tool: '*', from: { role: 'finance', count: 2, ...more } }] } } });
+const YES = { action: 'accept', content: { approve: true } };
+
+for (const [who, mine, more] of [['has not the role that a rule asks', []], ['asked for it where that does not count', ['finance'], { not_requester: true }]])
+    each(`whoever ${who} is shown no form, and a yes all the same is none`, async (t, open) => {
+        const server = await ruled(t, mine, more), alone = await open(server, { capabilities: FORM, key: 'a' }), c = await open(server, { capabilities: BOTH_, key: 'a' });
+        const { stream, id } = await c.send('tools/call', { name: 'note', arguments: { what: 'x' } }), { result } = await c.result(stream, id);
+        const shown = stream.events?.find(isAsk)?.data ?? result.inputRequests.approval;
+        same([shown.params.mode, 'requestedSchema' in shown.params], ['url', false], 'to look at, not to fill in');
+        const plain = await alone.call('note', { what: 'y' });
+        same([outcome(plain), plain.inputRequests], ['pending', undefined]);
+        if (c.answer) await c.answer(shown.id, YES);
+        else same(outcome(await alone.call('note', { what: 'y' }, { requestState: plain._meta['parley/call'], inputResponses: { approval: YES } })), 'pending');
+        for (const q of await asked(server, 2, bearer('f'))) same(q.votes, []);
+    });
+
+each('a yes in the form is one vote where two are needed', async (t, open) => {
+    const server = await ruled(t, ['finance']), c = await open(server, { capabilities: FORM, key: 'a' });
+    const { stream, id } = await c.send('tools/call', { name: 'note', arguments: { what: 'x' } }), { result } = await c.result(stream, id);
+    if (c.answer) await c.answer(stream.events.find(isAsk).data.id, YES);
+    else same(outcome(await c.call('note', { what: 'x' }, { requestState: result.requestState, inputResponses: { approval: YES } })), 'pending', 'and is not asked for again');
+    const [q] = await until(async () => { const all = await pending(server, bearer('f')); return all[0].votes.length && all; }, 'the vote');
+    same(q.votes.map((v) => [v.by, v.via]), [['ada', 'mcp']]);
+    same((await decide(server, q.id, true, {}, bearer('f'))).json.status, 'approved');
+    await until(async () => outcome(await c.call('note', { what: 'x' })) === 'done', 'the result');
+});
+
 // --- tasks -------------------------------------------------------------------------------------------------
 
 const TASKS = { extensions: { 'io.modelcontextprotocol/tasks': {} } };

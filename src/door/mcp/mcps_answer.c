@@ -120,16 +120,17 @@ static void answer_question(struct remark *k, struct command *cmd, const struct 
 {
     const struct call *c = asked_call(k, f, cmd->id);
     if (!c) return;
-    struct reply r = { .door = k->door,
-                       .by = k->by,
-                       .roles = k->roles,
-                       .owner = cmd->log.owner,
-                       .thread = cmd->log.thread,
-                       .confirmation = cmd->id,
-                       .may_decide = k->may_decide,
-                       .ask = mcps_how(k->can, k->may_decide, c),
-                       .tools = c->started != NULL,
-                       .said = k->said };
+    struct mcps_person p = { k->can, k->by, k->roles, cmd->log.owner, k->may_decide };
+    struct reply       r = { .door = k->door,
+                             .by = k->by,
+                             .roles = k->roles,
+                             .owner = cmd->log.owner,
+                             .thread = cmd->log.thread,
+                             .confirmation = cmd->id,
+                             .may_decide = k->may_decide,
+                             .ask = mcps_how(&p, c),
+                             .tools = c->started != NULL,
+                             .said = k->said };
     switch (take(&r)) {
     case TAKEN:
     case TAKEN_NOT: return;
@@ -246,7 +247,7 @@ void mcps_take_inputs(struct mcps_wait *w, const struct fold *f)
                        .thread = w->thread,
                        .confirmation = gate->id,
                        .may_decide = w->may_decide,
-                       .ask = mcps_how(w->can, w->may_decide, c),
+                       .ask = mcps_wait_how(w, c),
                        .tools = c->started != NULL,
                        .said = said };
     switch (take(&r)) {
@@ -269,15 +270,21 @@ struct task_ask {
     bool          may_decide;
 };
 
+/* A task is its own person's. */
+static struct mcps_person person_of(const struct task_ask *k, const struct command *c)
+{
+    return (struct mcps_person){ k->rpc.can, c->log.owner, c->roles, c->log.owner, k->may_decide };
+}
+
 static void tell_task(struct mcps *m, struct task_ask *k, struct command *cmd, struct thread *t)
 {
     struct mcp_shape   shape = mcps_shape(m, true, thread_id(t));
     const struct call *c = fold_program_call(thread_fold(t));
+    struct mcps_person p = person_of(k, cmd);
     struct buf         b;
     struct jsonw       w;
     mcps_open(&b, &w, &k->rpc);
-    mcp_task(&w, thread_fold(t), thread_committed(t), mcps_how(k->rpc.can, k->may_decide, c), true,
-             &shape);
+    mcp_task(&w, thread_fold(t), thread_committed(t), mcps_how(&p, c), true, &shape);
     bool gives = !b.err && mcp_is_unclaimed(c);
     mcps_close(k->ask.conn, &b, &w);
     if (gives) mcps_hand_out(m, cmd->log.owner, cmd->log.thread);
@@ -297,16 +304,17 @@ static void update_task(struct mcps *m, struct task_ask *k, struct command *c, s
     const struct fact *gate = call_gate(call);
     const struct jv   *said = input_of(jv_get(k->rpc.params, "inputResponses"), call);
     if (gate && said) {
-        struct reply r = { .door = m,
-                           .by = c->log.owner,
-                           .roles = c->roles,
-                           .owner = c->log.owner,
-                           .thread = c->log.thread,
-                           .confirmation = gate->id,
-                           .may_decide = k->may_decide,
-                           .ask = mcps_how(k->rpc.can, k->may_decide, call),
-                           .tools = call->started != NULL,
-                           .said = said };
+        struct mcps_person p = person_of(k, c);
+        struct reply       r = { .door = m,
+                                 .by = c->log.owner,
+                                 .roles = c->roles,
+                                 .owner = c->log.owner,
+                                 .thread = c->log.thread,
+                                 .confirmation = gate->id,
+                                 .may_decide = k->may_decide,
+                                 .ask = mcps_how(&p, call),
+                                 .tools = call->started != NULL,
+                                 .said = said };
         if (take(&r) == TAKEN_BACK) mcps_withdraw(m, c->log.owner, c->log.thread, STR_NONE);
     }
     tell_nothing(k);

@@ -136,12 +136,20 @@ void mcps_withdraw(struct mcps *m, struct str owner, struct str thread, struct s
 void               mcps_wake(struct mcps_wait *w);
 /* The call it is about. NULL: there is none. */
 const struct call *mcps_call_of(const struct mcps_wait *w, const struct fold *f);
-/* How the client's person may be asked. */
-enum mcp_ask       mcps_how(struct mcp_abilities can, bool may_decide, const struct call *c);
+/* Who is at the client's screen, beside a call of `owner`. */
+struct mcps_person {
+    struct mcp_abilities can;
+    struct str           name, roles, owner;
+    bool                 may_decide; /* as far as no rule says otherwise */
+};
+/* How they may be asked. A form only if it is theirs to fill in: where a rule asks others, what they
+ * said in it would be nothing. */
+enum mcp_ask    mcps_how(const struct mcps_person *p, const struct call *c);
+enum mcp_ask    mcps_wait_how(const struct mcps_wait *w, const struct call *c);
 /* A command on a call's thread. NULL: no memory. */
-struct command    *mcps_command(struct mcps *m, enum command_kind kind, struct str owner,
-                                struct str thread);
-void               mcps_hand_out(struct mcps *m, struct str owner, struct str thread);
+struct command *mcps_command(struct mcps *m, enum command_kind kind, struct str owner,
+                             struct str thread);
+void            mcps_hand_out(struct mcps *m, struct str owner, struct str thread);
 
 /* --- mcps_call.c --- */
 void mcps_call(struct mcps *m, struct request *q, const struct mcprpc *rpc,

@@ -22,7 +22,7 @@ struct stream {
     struct mcps         *door;
     struct source        source;
     struct arena         arena;
-    struct str           owner, id; /* id: of the listen request; STR_NONE: a GET */
+    struct str           owner, roles, id; /* id: of the listen request; STR_NONE: a GET */
     struct mcp_abilities can;
     bool                 may_decide;
     bool                 tools, changed, opened, over;
@@ -99,8 +99,8 @@ static void say_task(struct watched *k, struct buf *out)
     buf_lit(out, "data: ");
     jsonw_init(&w, out);
     mcprpc_notice(&w, "notifications/tasks");
-    mcp_task(&w, thread_fold(t), thread_committed(t), mcps_how(s->can, s->may_decide, c), true,
-             &shape);
+    struct mcps_person p = { s->can, s->owner, s->roles, s->owner, s->may_decide };
+    mcp_task(&w, thread_fold(t), thread_committed(t), mcps_how(&p, c), true, &shape);
     write_subscription(s, &w);
     end_notice(&w, out);
 }
@@ -187,6 +187,7 @@ static struct stream *stream_new(struct mcps *m, struct request *q, struct str i
     buf_init(&s->held, 0);
     s->door = m;
     s->owner = arena_dup(&s->arena, owner_of(q));
+    s->roles = arena_dup(&s->arena, q->principal->words);
     s->id = arena_dup(&s->arena, id);
     s->conn = q->conn;
     s->source = (struct source){ .pull = pull, .gone = gone };

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "door/mcp/mcps_int.h"
+#include "run/rules.h"
 
 #define NOTE_MS     10000 /* between two notes that somebody is still waited for */
 #define PROGRESS_MS 100
@@ -183,14 +184,28 @@ const struct call *mcps_call_of(const struct mcps_wait *w, const struct fold *f)
     return w->review.ptr ? fold_confirmation(f, w->review) : fold_program_call(f);
 }
 
-enum mcp_ask mcps_how(struct mcp_abilities can, bool may_decide, const struct call *c)
+static bool is_theirs(const struct mcps_person *p, const struct fact *gate)
+{
+    struct ballot b = { gate->who, p->owner, gate->at_ms, clock_wall_ms() };
+    struct voter  v = { p->name, p->roles };
+    return p->may_decide && (!gate->who.ptr || rules_standing(&b, &v) == MAY_DECIDE);
+}
+
+enum mcp_ask mcps_how(const struct mcps_person *p, const struct call *c)
 {
     const struct fact *gate = call_gate(c);
     bool               high = gate && str_is(gate->risk, "high");
     if (!gate) return MCP_ASK_NOT;
-    if (can.form && may_decide && c->started) return MCP_ASK_FORM; /* the tool's own question */
-    if (can.form && may_decide && !high && mcp_fits_form(c)) return MCP_ASK_FORM;
-    return can.url ? MCP_ASK_URL : MCP_ASK_NOT;
+    if (p->can.form && is_theirs(p, gate)) {
+        if (c->started) return MCP_ASK_FORM; /* the tool's own question */
+        if (!high && mcp_fits_form(c)) return MCP_ASK_FORM;
+    }
+    return p->can.url ? MCP_ASK_URL : MCP_ASK_NOT;
+}
+
+enum mcp_ask mcps_wait_how(const struct mcps_wait *w, const struct call *c)
+{
+    return mcps_how(&(struct mcps_person){ w->can, w->by, w->roles, w->owner, w->may_decide }, c);
 }
 
 static void write_progress(struct mcps_wait *w, struct buf *out, double progress, bool total,
@@ -317,8 +332,7 @@ static void write_task(struct mcps_wait *w, struct jsonw *j, const struct call *
     jw_obj(j);
     jw_kstrz(j, "resultType", "task");
     mcp_meta(j);
-    mcp_task(j, thread_fold(t), thread_committed(t), mcps_how(w->can, w->may_decide, c), false,
-             &shape);
+    mcp_task(j, thread_fold(t), thread_committed(t), mcps_wait_how(w, c), false, &shape);
 }
 
 static void write_inputs(struct mcps_wait *w, struct jsonw *j, const struct call *c)
@@ -327,7 +341,7 @@ static void write_inputs(struct mcps_wait *w, struct jsonw *j, const struct call
     jw_obj(j);
     jw_kstrz(j, "resultType", "input_required");
     mcp_meta(j);
-    mcp_inputs(j, c, mcps_how(w->can, w->may_decide, c), &shape);
+    mcp_inputs(j, c, mcps_wait_how(w, c), &shape);
     jw_kstr(j, "requestState", w->review.ptr ? w->review : w->thread);
 }
 
@@ -356,7 +370,7 @@ static void write_review(struct mcps_wait *w, struct jsonw *j, const struct call
 static enum said say_asked(struct mcps_wait *w, struct buf *out, const struct call *c)
 {
     bool        *put = c->started ? &w->put_question : &w->put_approval;
-    enum mcp_ask ask = mcps_how(w->can, w->may_decide, c);
+    enum mcp_ask ask = mcps_wait_how(w, c);
     bool         over = w->give_up || w->door->draining || clock_mono_ms() >= w->until_ms;
     if (w->modern && w->can.tasks && !w->state.ptr && !w->review.ptr)
         return respond(w, out, c, write_task);
