@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/desk.h"
 #include "cli/keys.h"
 #include "cli/trust.h"
@@ -147,6 +148,50 @@ void desk_style(const struct desk *k, FILE *out, const char *code)
     if (k->colours) fputs(code, out);
 }
 
+static void put_level(const struct jv *level)
+{
+    printf("%lld of ", (long long)jv_int_at(level, "count", 1));
+    desk_put(stdout, jv_str_at(level, "role"), GLYPH_LINE);
+}
+
+static bool has_name(const struct jv *list, struct str name)
+{
+    JV_EACH (v, list)
+        if (str_eq(jv_str(v), name)) return true;
+    return false;
+}
+
+/* Where a rule asks: whom as it stands, and who of them has said yes. */
+static void show_ballot(const struct jv *a)
+{
+    const struct jv *who = jv_get(a, "who"), *steps = jv_get(who, "escalate"),
+                    *votes = jv_get(a, "votes");
+    int64_t at;
+
+    if (!who) return;
+    printf("  %-9s", "decides");
+    put_level(jv_get(who, "from"));
+    JV_EACH (l, steps)
+        if (clock_parse_rfc3339(jv_str_at(l, "at"), &at) && at <= clock_wall_ms()) {
+            fputs(", or ", stdout);
+            put_level(jv_get(l, "to"));
+        }
+    putchar('\n');
+    JV_EACH (v, votes) {
+        struct str by = jv_str_at(v, "by");
+        line(stdout, has_name(jv_get(a, "lapsed"), by) ? "void yes" : "yes of", by, GLYPH_LINE);
+    }
+}
+
+/* What somebody made of another request: by whom, and what that was. */
+static void show_change(const struct jv *a)
+{
+    const struct jv *old = jv_get(a, "replaces"), *input = jv_get(old, "input");
+
+    line(stdout, "changed", jv_str_at(old, "by"), GLYPH_LINE);
+    if (input) line(stdout, "before", input->raw, GLYPH_LINE);
+}
+
 void desk_show(const struct desk *k, const struct jv *a, size_t number, size_t all)
 {
     const struct jv *input = jv_get(a, "input");
@@ -165,6 +210,9 @@ void desk_show(const struct desk *k, const struct jv *a, size_t number, size_t a
     desk_style(k, stdout, "\033[0m");
     putchar('\n');
     if (input) line(stdout, "input", input->raw, GLYPH_LINE);
+    show_change(a);
+    line(stdout, "asked by", jv_str_at(a, "owner"), GLYPH_LINE);
+    show_ballot(a);
     line(stdout, "said", jv_str_at(a, "said"), GLYPH_QUOTED);
     line(stdout, "thread", jv_str_at(a, "thread"), GLYPH_LINE);
     line(stdout, "id", jv_str_at(a, "id"), GLYPH_LINE);

@@ -1,6 +1,7 @@
 // Commands that people use in a terminal: a real one, by script(1). Words of strangers do nothing to it.
 import http from 'node:http';
 import { check, parley, same, sound, test, until } from './lib.mjs';
+import { PAY, PEOPLE, RULES, approval, auth, bank, decide, key, payments, say } from './org.mjs';
 import { terminal } from './terminal.mjs';
 
 const PROMPT = /yes or no\? \[y, n; s: later, q: end\] $/;
@@ -28,6 +29,15 @@ test('approvals shows what waits and asks nobody who is not at a terminal', asyn
     same([r.code, r.err], [0, '']);
     check(/1 of 1 {2}process_payment {2}high risk\n {2}Send 50 USD to Hanako\?\n {2}input +\{"amount":50,/.test(r.out) && !/yes or no/.test(r.out), r.out);
     same(server.ledger(), []);
+});
+
+test('approvals shows who asks, who decides, who has said yes, and what was changed', async (t) => {
+    const b = await bank(t), server = await t.serve({ config: payments(b, { edit: ['/amount'] }, { auth: auth(PEOPLE), approvals: { rules: RULES } }) });
+    const s = await say(server, 'ada', PAY(50)), { input } = await approval(server, 'ada', s.ids[0]);
+    const { json: made } = await decide(server, 'ada', s.ids[0], true, { input: { ...input, amount: 7000 } });
+    same((await decide(server, 'fay', made.replaced_by, true)).json.status, 'pending');
+    const { out } = await parley(['approvals', server.url], { env: { PARLEY_KEY: key('fin') } });
+    check(/ {2}input {4}\{"amount":7000.*\n {2}changed {2}ada\n {2}before {3}\{"amount":50,.*\n {2}asked by ada\n {2}decides {2}2 of finance\n {2}yes of {3}fay\n {2}said /.test(out), out);
 });
 
 test('in a terminal a y pays once, an n not at all, and anything else is asked again', async (t) => {
@@ -64,7 +74,7 @@ test('what is typed before a request is on the screen is no answer to it', async
 
 test('words of models, tools and people do nothing to the terminal', async (t) => {
     const evil = 'a\x1b[2J\x1b]0;title\x07\r\n\x9b31m\u202egnihtyreve\u200b';
-    const { told, url } = await desk(t, [{ id: 'c/../1?', tool: evil, ask: evil, risk: evil, input: { [evil]: evil }, said: evil, thread: evil }]);
+    const { told, url } = await desk(t, [{ id: 'c/../1?', tool: evil, ask: evil, risk: evil, input: { [evil]: evil }, said: evil, thread: evil, owner: evil, who: { from: { role: evil, count: 1 }, escalate: evil }, votes: [{ by: evil }], lapsed: [evil], replaces: { by: evil, input: { [evil]: evil } } }]);
     const s = terminal(t, ['approvals', url]);
     await s.shows(PROMPT);
     s.type('y\n');
