@@ -122,8 +122,10 @@ test('a yes that is worth more than one call: offered as a sentence, used, liste
   // The next one runs by it, and says so.
   await tab.ask('Pay Hanako 30');
   equal(await tab.words(), 'Paid again.', 'without a question');
+  const record = () => tab.$('.record', { hasText: 'Allowed by the grant that you gave at' }).last().waitFor();
+  await record();
   await tab.page.reload();
-  await tab.$('.record', { hasText: 'Allowed by the grant that you gave at' }).last().waitFor();
+  await record();
   ok(/2 of 3 · 80 of 200/.test(squeeze(await tab.$('.record').last().innerText())), await tab.$('.record').last().innerText());
   await tab.page.getByRole('link', { name: 'See and revoke' }).last().click();
   const row = tab.$('[data-grant="open"]');

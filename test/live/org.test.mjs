@@ -205,11 +205,13 @@ test('a small one is the owner\'s own, and nobody else sees it', async (t) => {
 test('when nobody decides in time it goes further, also over a restart, and then it expires', async (t) => {
     const clock = (await import('./doors.mjs')), b = await bank(t);
     const server = await t.serve(clock.timed(t, { config: payments(b, {}, { auth: auth(PEOPLE), approvals: { rules: RULES, context: 'conversation' } }) }));
-    const cleo = await inbox(server, 'cleo'), early = await say(server, 'ada', PAY(4000));
+    const early = await say(server, 'ada', PAY(4000));
     const s = await say(server, 'ada', PAY(5000));
     const [id] = s.ids;
     await decide(server, 'fay', id, true);
     await decide(server, 'fay', early.ids[0], false);
+    await server.restart();
+    const cleo = await inbox(server, 'cleo');
     const look = async (at) => (await server.get(`/v1/approvals/${at}`, as('cleo'))).status, context = async (at) => (await server.get(`/v1/approvals/${at}/context`, as('cleo'))).status;
     same([await approvals(server, 'cleo'), await look(id), await context(id)], [[], 404, 404], 'not yet theirs');
     clock.later(server, 1801 * 1000);
@@ -267,6 +269,22 @@ test('after three noes in a turn nothing more is asked in it', async (t) => {
     m.steps.push([pay(5)]);
     const next = await say(server, null, 'once more', s.thread);
     same(next.ids.length, 1, 'another turn asks again');
+});
+
+test('how many noes are enough is the configuration\'s to say; 0: never', async (t) => {
+    const b = await bank(t), noes = [1, 2, 3, 4];
+    for (const [deny_limit, asked] of [[1, 1], [0, noes.length]]) {
+        const m = await script(t, ...noes.map((n) => [pay(n)]), 'I give up.'), server = await t.serve({ config: payments(b, {}, { model: m.model, approvals: { deny_limit } }) });
+        const s = await say(server, null, 'go'), said = [];
+        for (let r; (r = await still(server, null, s.thread)).pending.length;) {
+            said.push(r.pending[0].id);
+            await decide(server, null, said.at(-1), false);
+            await until(async () => !(await still(server, null, s.thread)).pending.some((p) => p.id === said.at(-1)), 'the no');
+        }
+        same([said.length, m.results().some((x) => /Too much was denied/.test(x))], [asked, asked < noes.length], `deny_limit ${deny_limit}`);
+        await server.end();
+    }
+    same(b.books, []);
 });
 
 test('old rules ask as they always did', async (t) => {
@@ -524,6 +542,21 @@ test('"1e3", 1000 and 1000.0 are one amount, wherever one is meant', async (t) =
     same([g.uses, g.amount, g.status], [5, '5000', 'used_up']);
     same((await say(server, null, 'go')).ids.length, 1, 'another amount, and nothing is left');
     same(b.books.map((x) => x.amount), [1000, 1000, 1000, 1000, 1000]);
+});
+
+test('amounts that are negative, absurd or none at all take nothing of a grant, and are asked about', async (t) => {
+    const b = await bank(t), odd = ['-5', '-0.01', '0.0000001', '"1e3"', '"1000"', '9223372036855', 'null', '[5]', undefined];
+    const to = (amount) => [['process_payment', `{"recipient":"Hanako"${amount === undefined ? '' : `,"amount":${amount}`}}`]], m = await script(t, to('10'), 'ok', ...odd.map(to));
+    const server = await t.serve({ config: payments(b, { confirm: 'always', input_schema: { type: 'object' }, grant: { for: 3600, count: 50, sum: '/amount', max: 5000 } }, { model: m.model }) });
+    const s = await say(server, null, 'go'), left = async () => (await grants(server, null)).map((g) => [g.uses, g.amount]);
+    same((await decide(server, null, s.ids[0], true, { grant: { scope: 'me' } })).status, 200);
+    await still(server, null, s.thread);
+    for (const amount of odd) same([(await say(server, null, 'go')).ids.length, await left()], [1, [[1, '10']]], `${amount}`);
+    m.steps.push(to('1e400'), 'ok', to('4990'), 'ok');
+    await say(server, null, 'go');
+    same([b.books.length, await left()], [1, [[1, '10']]], 'no number at all does not run');
+    same((await say(server, null, 'go')).ids, [], 'what is left is left');
+    same([b.books.length, await left()], [2, [[2, '5000']]]);
 });
 
 // --- what an outsider found -----------------------------------------------------------------------
