@@ -101,7 +101,9 @@ void turn_tell(struct openai_turn *t, struct thread *at, const struct fact *resp
 void openai_reply_response(struct conn *c, const struct thread *t, const struct fact *response);
 
 /* --- openai_error.c --- */
-void openai_error(struct conn *c, int status, const char *code, const char *message,
+/* Texts, because some of them stand in the log and end in nothing. `param` may be STR_NONE. */
+void openai_error(struct conn *c, int status, struct str code, struct str message,
                   struct str param);
+void openai_no_memory(struct conn *c);
 
 #endif

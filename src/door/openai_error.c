@@ -11,7 +11,7 @@ static const char *type_of(int status)
 }
 
 /* What the rest of the house calls by other names. */
-static const char *code_of(const char *code)
+static struct str code_of(struct str code)
 {
     static const char *const NAMES[][2] = {
         { "unauthorized", "invalid_api_key" },          { "too_large", "body_too_large" },
@@ -19,11 +19,11 @@ static const char *code_of(const char *code)
         { "unknown_page", "model_not_found" },          { "bad_field", "invalid_value" },
     };
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
-        if (strcmp(code, NAMES[i][0]) == 0) return NAMES[i][1];
+        if (str_is(code, NAMES[i][0])) return str_c(NAMES[i][1]);
     return code;
 }
 
-static void put_error(struct buf *out, int status, const char *code, const char *message,
+static void put_error(struct buf *out, int status, struct str code, struct str message,
                       struct str param)
 {
     struct jsonw w;
@@ -31,11 +31,11 @@ static void put_error(struct buf *out, int status, const char *code, const char 
     jw_obj(&w);
     jw_key(&w, "error");
     jw_obj(&w);
-    jw_kstrz(&w, "message", message);
+    jw_kstr(&w, "message", message);
     jw_kstrz(&w, "type", type_of(status));
     jw_key(&w, "param");
     jw_str_or_null(&w, param.len ? param : STR_NONE);
-    jw_kstrz(&w, "code", code_of(code));
+    jw_kstr(&w, "code", code_of(code));
     jw_end_obj(&w);
     jw_end_obj(&w);
 }
@@ -44,12 +44,11 @@ bool openai_error_body(const struct request *q, struct buf *out, int status, con
                        const char *message)
 {
     if (!q || !q->door || q->door->refuse != openai_refuse) return false;
-    put_error(out, status, code, message, STR_NONE);
+    put_error(out, status, str_c(code), str_c(message), STR_NONE);
     return true;
 }
 
-void openai_error(struct conn *c, int status, const char *code, const char *message,
-                  struct str param)
+void openai_error(struct conn *c, int status, struct str code, struct str message, struct str param)
 {
     struct buf b = { 0 };
     if (status == 409 || status == 500 || status == 502)
@@ -59,7 +58,12 @@ void openai_error(struct conn *c, int status, const char *code, const char *mess
     json_reply(c, status, &b);
 }
 
+void openai_no_memory(struct conn *c)
+{
+    openai_error(c, 503, STR("out_of_memory"), STR("The server is out of memory."), STR_NONE);
+}
+
 void openai_refuse(struct request *q, int status, const char *code, const char *message)
 {
-    openai_error(q->conn, status, code, message, STR_NONE);
+    openai_error(q->conn, status, str_c(code), str_c(message), STR_NONE);
 }

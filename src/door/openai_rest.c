@@ -10,7 +10,8 @@
 void openai_nothing(struct server *s, struct request *q)
 {
     (void)s;
-    openai_error(q->conn, 404, "unknown_url", "There is nothing at this address.", STR_NONE);
+    openai_error(q->conn, 404, STR("unknown_url"), STR("There is nothing at this address."),
+                 STR_NONE);
 }
 
 /* --- models --------------------------------------------------------------------------------------------- */
@@ -67,7 +68,8 @@ void openai_model(struct server *s, struct request *q)
         return;
     }
     buf_done(&b);
-    openai_error(q->conn, 404, "model_not_found", "There is no such model here.", STR("model"));
+    openai_error(q->conn, 404, STR("model_not_found"), STR("There is no such model here."),
+                 STR("model"));
 }
 
 /* --- a response by its id --------------------------------------------------------------------------------- */
@@ -92,7 +94,7 @@ static void fetch_free(struct fetch *k)
 static void fetch_refuse(struct fetch *k, int status, const char *code, const char *message,
                          const char *param)
 {
-    if (k->ask.conn) openai_error(k->ask.conn, status, code, message, str_c(param));
+    if (k->ask.conn) openai_error(k->ask.conn, status, str_c(code), str_c(message), str_c(param));
     fetch_free(k);
 }
 
@@ -167,7 +169,7 @@ static struct fetch *fetch_new(struct server *s, struct request *q)
 {
     struct fetch *k = mem_alloc(sizeof *k);
     if (!k) {
-        openai_error(q->conn, 503, "out_of_memory", "The server is out of memory.", STR_NONE);
+        openai_no_memory(q->conn);
         return NULL;
     }
     ask_init(&k->ask, s, q);
@@ -251,8 +253,8 @@ static void on_stopped(struct command *c, const struct receipt *a)
     if (k->ask.conn && r) openai_reply_response(k->ask.conn, a->thread, r);
     else if (k->ask.conn)
         openai_error(k->ask.conn, a->status >= 400 ? a->status : 404,
-                     a->code ? a->code : "response_not_found",
-                     a->message ? a->message : "There is no such response.", STR_NONE);
+                     a->code ? str_c(a->code) : STR("response_not_found"),
+                     a->message ? str_c(a->message) : STR("There is no such response."), STR_NONE);
     fetch_free(k);
     command_free(c);
 }
@@ -296,7 +298,8 @@ static void on_forgotten(struct command *c, const struct receipt *a)
 {
     struct fetch *k = c->ctx;
     if (k->ask.conn && a->status < 400) reply_deleted(k->ask.conn, k->id, "response");
-    else if (k->ask.conn) openai_error(k->ask.conn, a->status, a->code, a->message, STR_NONE);
+    else if (k->ask.conn)
+        openai_error(k->ask.conn, a->status, str_c(a->code), str_c(a->message), STR_NONE);
     fetch_free(k);
     command_free(c);
 }
@@ -397,7 +400,7 @@ static void on_conversation(struct ask *k, struct command *c, const struct recei
 {
     const struct fold *f = a->thread ? thread_fold(a->thread) : NULL;
     if (a->status >= 400) {
-        openai_error(k->conn, a->status, a->code, a->message, STR_NONE);
+        openai_error(k->conn, a->status, str_c(a->code), str_c(a->message), STR_NONE);
         return;
     }
     if (c->kind == CMD_DELETE) reply_deleted(k->conn, c->log.thread, "conversation.deleted");
@@ -437,13 +440,16 @@ static bool is_plain(struct request *q)
     const struct jv *items = read ? jv_get(body, "items") : NULL;
     const struct jv *about = read ? jv_get(body, "metadata") : NULL;
     if (!jv_is(body, JSON_OBJECT))
-        openai_error(q->conn, 400, "bad_json", "The body is not a JSON object.", STR_NONE);
+        openai_error(q->conn, 400, STR("bad_json"), STR("The body is not a JSON object."),
+                     STR_NONE);
     else if (is_given(items) && !(items->type == JSON_ARRAY && !items->count))
-        openai_error(q->conn, 400, "unsupported_parameter",
-                     "A conversation begins empty; send these as the input of its first response.",
+        openai_error(q->conn, 400, STR("unsupported_parameter"),
+                     STR("A conversation begins empty; send these as the input of its first "
+                         "response."),
                      STR("items"));
     else if (is_given(about) && about->type != JSON_OBJECT)
-        openai_error(q->conn, 400, "invalid_type", "It must be an object.", STR("metadata"));
+        openai_error(q->conn, 400, STR("invalid_type"), STR("It must be an object."),
+                     STR("metadata"));
     else return true;
     return false;
 }
@@ -456,7 +462,7 @@ void openai_conversation_new(struct server *s, struct request *q)
 static bool is_name(struct request *q)
 {
     if (id_valid(q->param[0], 128)) return true;
-    openai_error(q->conn, 404, "conversation_not_found", "There is no such conversation.",
+    openai_error(q->conn, 404, STR("conversation_not_found"), STR("There is no such conversation."),
                  STR_NONE);
     return false;
 }

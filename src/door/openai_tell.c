@@ -34,8 +34,8 @@ static void reply_completion(struct conn *c, const struct fold *f, const struct 
     struct jsonw      w;
     const struct run *run = fold_run(f, r->run);
     if (!completion_reason(f, r, end)) {
-        openai_error(c, 502, run->ended->code.len ? run->ended->code.ptr : "model_error",
-                     run->ended->text.ptr, STR_NONE);
+        openai_error(c, 502, run->ended->code.len ? run->ended->code : STR("model_error"),
+                     run->ended->text, STR_NONE);
         return;
     }
     jsonw_init(&w, &b);
@@ -74,7 +74,8 @@ static bool reply_if_over(struct waiter *k)
     uint64_t           end = r ? response_end(f, r, thread_committed(t)) : 0;
     if (r && !end) return false;
     if (!r)
-        openai_error(k->conn, 404, "response_not_found", "There is no such response.", STR_NONE);
+        openai_error(k->conn, 404, STR("response_not_found"), STR("There is no such response."),
+                     STR_NONE);
     else {
         place(k->conn, t, r);
         if (k->chat) reply_completion(k->conn, f, r, k->name, end);
@@ -87,12 +88,13 @@ static void on_wake(struct follower *f)
 {
     struct waiter *k = LIST_ITEM(f, struct waiter, follower);
     if (hub_draining(k->hub)) {
-        openai_error(k->conn, 503, "restarting", "The server is restarting; try again.", STR_NONE);
+        openai_error(k->conn, 503, STR("restarting"), STR("The server is restarting; try again."),
+                     STR_NONE);
         waiter_free(k);
     } else if (thread_stuck(f->thread)) {
-        openai_error(k->conn, 503, "store_unavailable",
-                     "Nothing can be saved at the moment; the operator must bring the server's "
-                     "store back.",
+        openai_error(k->conn, 503, STR("store_unavailable"),
+                     STR("Nothing can be saved at the moment; the operator must bring the server's "
+                         "store back."),
                      STR_NONE);
         waiter_free(k);
     } else if (reply_if_over(k)) waiter_free(k);
@@ -101,7 +103,8 @@ static void on_wake(struct follower *f)
 static void on_over(struct follower *f)
 {
     struct waiter *k = LIST_ITEM(f, struct waiter, follower);
-    openai_error(k->conn, 404, "response_not_found", "The conversation was deleted.", STR_NONE);
+    openai_error(k->conn, 404, STR("response_not_found"), STR("The conversation was deleted."),
+                 STR_NONE);
     waiter_free(k);
 }
 
@@ -117,7 +120,7 @@ static void wait_for(struct openai_turn *t, struct thread *at, const struct fact
 {
     struct waiter *k = mem_alloc(sizeof *k);
     if (!k) {
-        openai_error(t->ask.conn, 503, "out_of_memory", "The server is out of memory.", STR_NONE);
+        openai_no_memory(t->ask.conn);
         return;
     }
     k->hub = t->ask.app->hub;

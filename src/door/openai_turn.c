@@ -75,7 +75,7 @@ void turn_refuse(struct openai_turn *t, int status, const char *code, const char
 {
     if (t->ask.conn) {
         if (t->first.retry_s) retry_after(t->ask.conn, t->first.retry_s);
-        openai_error(t->ask.conn, status, code, message, param);
+        openai_error(t->ask.conn, status, str_c(code), str_c(message), param);
     }
     turn_free(t);
 }
@@ -268,7 +268,7 @@ void door_openai(struct server *s, struct request *q)
     struct str          id = id_new(q->arena, "req_");
     conn_header(q->conn, "x-request-id", id);
     if (!t) {
-        openai_error(q->conn, 503, "out_of_memory", "The server is out of memory.", STR_NONE);
+        openai_no_memory(q->conn);
         return;
     }
     if (!decode(t, q, chat, &why)) {

@@ -69,14 +69,15 @@ export async function still(server, who, thread) {
     return settled({ get: (at) => asked.call(server, at, as(who)) }, thread);
 }
 
-// A model that does as it is told: each request is answered by the next of `steps`, a text or a list
-// of [tool, arguments]; when they are used up, by a word. `heard` has the requests' bodies. It thinks
+// A model that does as it is told: each request is answered by the next of `steps`, a text, a list
+// of [tool, arguments], or an object: {deltas, finish}, {breaks: a text that it ends in the middle of},
+// {refuses: a status}; when they are used up, by a word. `heard` has the requests' bodies. It thinks
 // for as long as `thinks` says (a promise).
 const sse = (v) => `data: ${JSON.stringify(v)}\n\n`;
 export async function script(t, ...steps) {
     const heard = [], it = { heard, steps, thinks: undefined };
-    const spoken = (step) => (typeof step === 'string' ? [{ content: step }]
-        : step.map(([name, args], index) => ({ tool_calls: [{ index, id: `c${heard.length}_${index}`, function: { name, arguments: typeof args === 'string' ? args : JSON.stringify(args) } }] })));
+    const spoken = (step) => (typeof step === 'string' ? [{ content: step }] : step.breaks ? [{ content: step.breaks }] : step.deltas
+        ?? step.map(([name, args], index) => ({ tool_calls: [{ index, id: `c${heard.length}_${index}`, function: { name, arguments: typeof args === 'string' ? args : JSON.stringify(args) } }] })));
     const service = http.createServer((req, res) => {
         let text = '';
         req.on('data', (d) => { text += d; });
@@ -84,8 +85,14 @@ export async function script(t, ...steps) {
             heard.push(JSON.parse(text));
             await it.thinks;
             const step = steps.shift() ?? 'As you see.';
+            if (step.refuses) {
+                res.writeHead(step.refuses, { 'content-type': 'application/json' }).end('{"error":{"message":"see http://internal:99"}}');
+                return;
+            }
+            const words = spoken(step).map((delta) => sse({ choices: [{ delta }] })), finish_reason = step.finish ?? (typeof step === 'string' ? 'stop' : 'tool_calls');
             res.writeHead(200, { 'content-type': 'text/event-stream' });
-            res.end([...spoken(step).map((delta) => sse({ choices: [{ delta }] })), sse({ choices: [{ delta: {}, finish_reason: typeof step === 'string' ? 'stop' : 'tool_calls' }] }), 'data: [DONE]\n\n'].join(''));
+            if (step.breaks) res.write(words.join(''), () => res.destroy());
+            else res.end([...words, sse({ choices: [{ delta: {}, finish_reason }] }), 'data: [DONE]\n\n'].join(''));
         });
     });
     await new Promise((done) => service.listen(0, '127.0.0.1', done));
