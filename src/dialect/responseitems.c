@@ -35,6 +35,18 @@ void response_data(struct arena *a, const struct fact *response, struct response
                                    .tell = jv_get(v, "tell") };
 }
 
+bool response_kept(const struct fold *f, const struct fact *response)
+{
+    struct response_data d;
+    struct arena         a;
+    if (!response || response_forgotten(f, response->id)) return false;
+    arena_init(&a, 0);
+    response_data(&a, response, &d);
+    bool kept = d.store;
+    arena_done(&a);
+    return kept;
+}
+
 /* --- items ------------------------------------------------------------------------------------ */
 
 struct walk {

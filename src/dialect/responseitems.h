@@ -11,6 +11,7 @@
 
 #include "base/jsonw.h"
 #include "run/response.h"
+#include "run/thread.h"
 
 /* What the door keeps with a response (its `data`), read again. */
 struct response_data {
@@ -24,6 +25,8 @@ struct response_data {
 };
 /* In the arena; empty where nothing is said. */
 void response_data(struct arena *a, const struct fact *response, struct response_data *out);
+/* Can it be had by its id? Not stored is as good as forgotten, from the start. */
+bool response_kept(const struct fold *f, const struct fact *response);
 
 enum item_kind {
     ITEM_MESSAGE,
@@ -67,6 +70,8 @@ void        response_write(struct jsonw *w, const struct fold *f, struct str thr
                            const struct fact *response, uint64_t seq, bool empty);
 /* "completed", "failed", ...; `end`: where it ends, 0: nowhere yet. */
 const char *response_status(const struct fold *f, const struct fact *response, uint64_t end);
+/* Can a reader have been told everything below `after` (responses.c)? Not the half of a character. */
+bool response_number_fits(const struct thread *t, const struct fact *response, uint64_t after);
 /* Tokens of the model calls in it. */
 void response_usage(const struct fold *f, const struct fact *response, uint64_t seq, int64_t *in,
                     int64_t *out);

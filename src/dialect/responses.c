@@ -12,6 +12,7 @@
  * wider than any step, and the response is told as the log has it.
  */
 #include "base/id.h"
+#include "base/utf8.h"
 #include "dialect/dialect.h"
 #include "dialect/responseitems.h"
 
@@ -29,6 +30,7 @@ struct rs {
     bool     extension;  /* of our own kind */
     bool     thinking;   /* the reasoning part at the place was added: it has words */
     bool     restarting; /* the stream ends, the response does not */
+    bool     inside;     /* `after` lies inside a character */
 };
 
 static struct rs *rs(const struct encoder *e)
@@ -208,6 +210,7 @@ static size_t bytes(struct encoder *e, const struct part *p, struct str b, bool 
     struct str rest = b;
     uint64_t   has = rs(e)->after > number(e) + 1 ? rs(e)->after - 1 - number(e) : 0;
     if (has) rest = str_from(b, has < b.len ? (size_t)has : b.len);
+    if (rest.len && has) rs(e)->inside = utf8_cut(b, (size_t)has) != has;
     e->units += b.len;
     if (rest.len && delta(e, &w,
                           p->type == STEP_TEXT ? "response.output_text.delta"
@@ -547,6 +550,26 @@ static void restart(struct encoder *e)
 static void close_stream(struct encoder *e)
 {
     if (!rs(e)->restarting) event_raw(e, STR("[DONE]"));
+}
+
+/* Told as far as the first event that comes after that number. */
+bool response_number_fits(const struct thread *t, const struct fact *response, uint64_t after)
+{
+    struct encoder e;
+    struct buf     b;
+    enum encoded   r = ENCODED_ITEM;
+    if (!after) return true;
+    buf_init(&b, 0);
+    encoder_start(&e, &dialect_responses, &carrier_sse, NULL, t,
+                  &(struct stream_start){ .run = response->run,
+                                          .seq = response->seq - 1,
+                                          .replay = true,
+                                          .response = response->id,
+                                          .after = after });
+    while (r == ENCODED_ITEM && !b.len) r = encode_into(&e, t, &b, SIZE_MAX / 2);
+    encoder_done(&e);
+    buf_done(&b);
+    return !rs(&e)->inside;
 }
 
 const struct dialect dialect_responses = {

@@ -11,6 +11,7 @@
  * passed over, unless the request is about just that.
  */
 #include "base/id.h"
+#include "dialect/responseitems.h"
 #include "door/openai.h"
 #include "run/chain.h"
 
@@ -66,10 +67,12 @@ static void load(struct openai_turn *t, struct str thread, struct str confirmati
 
 /* --- by response ------------------------------------------------------------------------------------- */
 
+/* What was not stored has no name to be continued by; its items are still the way to its thread. */
 static bool is_usable(struct openai_turn *t, struct thread *at)
 {
     const struct fold *f = thread_fold(at);
     const struct fact *r = response_find(f, t->response);
+    if (t->rule == RULE_NAMED) return response_kept(f, r);
     return r && !response_forgotten(f, t->response);
 }
 

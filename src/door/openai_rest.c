@@ -103,19 +103,6 @@ static void unknown(struct fetch *k)
     fetch_refuse(k, 404, "response_not_found", "There is no such response.", NULL);
 }
 
-/* Not stored is as good as forgotten, from the start. */
-static bool is_kept(const struct fold *f, const struct fact *r)
-{
-    struct response_data d;
-    struct arena         a;
-    if (!r || response_forgotten(f, r->id)) return false;
-    arena_init(&a, 0);
-    response_data(&a, r, &d);
-    bool kept = d.store;
-    arena_done(&a);
-    return kept;
-}
-
 static void on_thread(struct command *c, const struct receipt *a)
 {
     struct fetch      *k = c->ctx;
@@ -123,7 +110,7 @@ static void on_thread(struct command *c, const struct receipt *a)
     const struct fact *r = f ? response_find(f, k->id) : NULL;
     if (!k->ask.conn) fetch_free(k);
     else if (a->status >= 500) fetch_refuse(k, a->status, a->code, a->message, NULL);
-    else if (!f || !is_kept(f, r)) unknown(k);
+    else if (!f || !response_kept(f, r)) unknown(k);
     else k->found(k, a->thread, r);
     command_free(c);
 }
@@ -213,6 +200,11 @@ static void fetch(struct server *s, struct request *q, struct fetch *k,
 
 static void show(struct fetch *k, struct thread *t, const struct fact *r)
 {
+    if (k->stream && !response_number_fits(t, r, k->after)) {
+        fetch_refuse(k, 400, "invalid_value", "No event has this number: it is inside a character.",
+                     "starting_after");
+        return;
+    }
     if (k->stream)
         follow_stream(k->ask.conn, k->ask.door->dialect, t,
                       &(struct stream_start){ .run = r->run,

@@ -31,3 +31,31 @@ test('a model that fails is told in each form of each door, in plain words and n
         same(response.output.map((x) => x.status), step.breaks ? ['incomplete'] : [], 'what was open');
     }
 });
+
+// --- what is not there -----------------------------------------------------------------------------------
+
+test('what was not stored cannot be continued by its name; by its items it can', async (t) => {
+    const server = await t.serve();
+    const gone = await respond(server, { input: 'Hello', store: false });
+    const r = await server.post('/v1/responses', { input: 'Thanks', previous_response_id: gone.id });
+    same([r.status, r.json.error.code, r.json.error.param], [400, 'previous_response_not_found', 'previous_response_id']);
+    same((await server.get(`/v1/responses/${gone.id}`)).status, 404);
+    const on = await respond(server, { input: [{ role: 'user', content: 'Hello' }, gone.output[0], { role: 'user', content: 'Thanks' }] });
+    same(on.conversation.id, gone.conversation.id);
+});
+
+test('a response is taken up again after any number, but not inside a character', async (t) => {
+    const { model } = await script(t, { deltas: [{ reasoning_content: '考え中。' }, { content: '花子さん、' }, { content: 'hello 🙂!' }], finish: 'stop' });
+    const server = await t.serve({ config: { model } });
+    const { s, response } = await stream(server, { input: 'Hello', reasoning: { summary: 'auto' } });
+    const last = chunks(s).at(-1).sequence_number, counts = {};
+    for (let n = 0; n <= last; n++) {
+        const r = await server.open('GET', `/v1/responses/${response.id}?stream=true&starting_after=${n}`);
+        counts[r.status] = (counts[r.status] ?? 0) + 1;
+        await r.read();
+        if (r.status === 400) same([r.json.error.code, r.json.error.param], ['invalid_value', 'starting_after'], `${n}`);
+        else check(r.status === 200 && !r.text.includes('\ufffd') && r.events.at(-1).raw === '[DONE]', `${n}: ${r.status} ${r.text}`);
+    }
+    const inside = [...'考え中。花子さん、hello 🙂!'].reduce((sum, c) => sum + Buffer.byteLength(c) - 1, 0);
+    same(counts[400], inside, JSON.stringify(counts));
+});
