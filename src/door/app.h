@@ -92,6 +92,8 @@ struct door {
     bool                  sessions; /* a body's sessionId names the thread */
     /* its clients show the body of an error to people: one sentence instead of JSON */
     bool                  plain_errors;
+    /* before anything is said: what stands on every answer there; NULL: nothing */
+    void (*enter)(struct request *q);
     /* or errors have a shape of their own there; NULL: they have not */
     void (*refuse)(struct request *q, int status, const char *code, const char *message);
     /* its clients find out from a 401 or 403 where to get a token, which may be good for this door
@@ -350,11 +352,12 @@ bool                      guard_check(struct server *s, struct request *q); /* g
 void                      guard_unavailable(struct request *q);
 void                      guard_unnoted(struct request *q);
 
-/* For door.refuse: openai_error.c, mcp/mcps.c. */
+/* For door.enter, door.refuse: openai_error.c, mcp/mcps.c. */
+void openai_name(struct request *q);
 void openai_refuse(struct request *q, int status, const char *code, const char *message);
 void mcp_refuse(struct request *q, int status, const char *code, const char *message);
 /* what the server itself refuses at OpenAI's doors, in their shape */
-bool openai_error_body(const struct request *q, struct buf *out, int status, const char *code,
+bool openai_error_body(struct request *q, struct buf *out, int status, const char *code,
                        const char *message);
 
 #endif

@@ -273,5 +273,6 @@ static bool check_principal(struct app *a, struct request *q)
 bool guard_check(struct server *s, struct request *q)
 {
     struct app *a = app_of(s);
+    if (q->door && q->door->enter) q->door->enter(q);
     return check_origin(a, q) && check_principal(a, q);
 }

@@ -1,5 +1,6 @@
 /* openai_error.c -- refusals as OpenAI's clients read them: message, type, param and code, always all
  * four. What repeating would not mend says so, because these clients repeat by themselves. */
+#include "base/id.h"
 #include "door/openai.h"
 
 static const char *type_of(int status)
@@ -40,10 +41,19 @@ static void put_error(struct buf *out, int status, struct str code, struct str m
     jw_end_obj(&w);
 }
 
-bool openai_error_body(const struct request *q, struct buf *out, int status, const char *code,
+/* For the client's own log, and for who asks about it. */
+void openai_name(struct request *q)
+{
+    if (q->named) return;
+    q->named = true;
+    conn_header(q->conn, "x-request-id", id_new(q->arena, "req_"));
+}
+
+bool openai_error_body(struct request *q, struct buf *out, int status, const char *code,
                        const char *message)
 {
     if (!q || !q->door || q->door->refuse != openai_refuse) return false;
+    openai_name(q);
     put_error(out, status, str_c(code), str_c(message), STR_NONE);
     return true;
 }

@@ -10,6 +10,7 @@
 void openai_nothing(struct server *s, struct request *q)
 {
     (void)s;
+    openai_name(q);
     openai_error(q->conn, 404, STR("unknown_url"), STR("There is nothing at this address."),
                  STR_NONE);
 }
@@ -165,7 +166,6 @@ static struct fetch *fetch_new(struct server *s, struct request *q)
     k->owner = arena_dup(&k->arena, owner_of(q));
     k->id = arena_dup(&k->arena, str_cut(q->param[0], 64));
     k->may_decide = may_decide(k->ask.app, q->principal);
-    conn_header(q->conn, "x-request-id", id_new(q->arena, "req_"));
     return k;
 }
 
@@ -212,10 +212,7 @@ static void show(struct fetch *k, struct thread *t, const struct fact *r)
                                               .replay = true,
                                               .response = r->id,
                                               .after = k->after });
-    else {
-        conn_header(k->ask.conn, "Parley-Thread", thread_id(t));
-        openai_reply_response(k->ask.conn, t, r);
-    }
+    else openai_reply_response(k->ask.conn, t, r);
     fetch_free(k);
 }
 
@@ -395,6 +392,7 @@ static void on_conversation(struct ask *k, struct command *c, const struct recei
         openai_error(k->conn, a->status, str_c(a->code), str_c(a->message), STR_NONE);
         return;
     }
+    conn_header(k->conn, "Parley-Thread", c->log.thread);
     if (c->kind == CMD_DELETE) reply_deleted(k->conn, c->log.thread, "conversation.deleted");
     else
         reply_conversation(k->conn, c->log.thread,

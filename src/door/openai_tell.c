@@ -27,12 +27,20 @@ static struct str keep(char *room, size_t size, struct str s)
     return str_n(room, s.len);
 }
 
-static void reply_completion(struct conn *c, const struct fold *f, const struct fact *r,
+static void place(struct conn *c, const struct thread *t, const struct fact *r)
+{
+    conn_header(c, "Parley-Thread", thread_id(t));
+    if (r->run.len) conn_header(c, "Parley-Run", r->run);
+}
+
+static void reply_completion(struct conn *c, const struct thread *t, const struct fact *r,
                              struct str model, uint64_t end)
 {
-    struct buf        b = { 0 };
-    struct jsonw      w;
-    const struct run *run = fold_run(f, r->run);
+    struct buf         b = { 0 };
+    struct jsonw       w;
+    const struct fold *f = thread_fold(t);
+    const struct run  *run = fold_run(f, r->run);
+    place(c, t, r);
     if (!completion_reason(f, r, end)) {
         openai_error(c, 502, run->ended->code.len ? run->ended->code : STR("model_error"),
                      run->ended->text, STR_NONE);
@@ -47,15 +55,10 @@ void openai_reply_response(struct conn *c, const struct thread *t, const struct 
 {
     struct buf   b = { 0 };
     struct jsonw w;
+    place(c, t, r);
     jsonw_init(&w, &b);
     response_write(&w, thread_fold(t), thread_id(t), r, thread_committed(t), false);
     json_reply(c, 200, &b);
-}
-
-static void place(struct conn *c, const struct thread *t, const struct fact *r)
-{
-    conn_header(c, "Parley-Thread", thread_id(t));
-    if (r->run.len) conn_header(c, "Parley-Run", r->run);
 }
 
 static void waiter_free(struct waiter *k)
@@ -76,11 +79,8 @@ static bool reply_if_over(struct waiter *k)
     if (!r)
         openai_error(k->conn, 404, STR("response_not_found"), STR("There is no such response."),
                      STR_NONE);
-    else {
-        place(k->conn, t, r);
-        if (k->chat) reply_completion(k->conn, f, r, k->name, end);
-        else openai_reply_response(k->conn, t, r);
-    }
+    else if (k->chat) reply_completion(k->conn, t, r, k->name, end);
+    else openai_reply_response(k->conn, t, r);
     return true;
 }
 
@@ -161,9 +161,7 @@ void turn_tell(struct openai_turn *t, struct thread *at, const struct fact *r)
                                               .model = t->q.model,
                                               .usage = t->q.usage,
                                               .leaves = !t->q.store ? t->owner : STR_NONE });
-    else if (t->q.background) {
-        place(c, at, r);
-        openai_reply_response(c, at, r);
-    } else wait_for(t, at, r);
+    else if (t->q.background) openai_reply_response(c, at, r);
+    else wait_for(t, at, r);
     turn_free(t);
 }

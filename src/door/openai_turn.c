@@ -265,8 +265,6 @@ void door_openai(struct server *s, struct request *q)
     struct oai_refusal  why;
     struct openai_turn *t = turn_new(s, q);
     bool                chat = q->door->dialect == &dialect_completions;
-    struct str          id = id_new(q->arena, "req_");
-    conn_header(q->conn, "x-request-id", id);
     if (!t) {
         openai_no_memory(q->conn);
         return;

@@ -14,11 +14,13 @@ static const struct door CHAT = { &dialect_aisdk, .via = "chat", .native = true,
 static const struct door STREAM = { &dialect_aisdk, .via = "chat", .plain_errors = true };
 static const struct door CHAT_WS = { &dialect_aisdk, .via = "ws", .native = true,
                                      .plain_errors = true };
-static const struct door RESPONSES = { &dialect_responses, .via = "responses",
+static const struct door RESPONSES = { &dialect_responses, .via = "responses", .enter = openai_name,
                                        .refuse = openai_refuse };
 static const struct door COMPLETIONS = { &dialect_completions, .via = "responses",
-                                         .refuse = openai_refuse };
-static const struct door OPENAI = { .via = "responses", .refuse = openai_refuse };
+                                         .enter = openai_name, .refuse = openai_refuse };
+static const struct door OPENAI = { .via = "responses",
+                                    .enter = openai_name,
+                                    .refuse = openai_refuse };
 static const struct door MCP = { .via = "mcp", .refuse = mcp_refuse, .challenge = mcp_challenge };
 static const struct door LIVE = { &dialect_aisdk, .via = "live" };
 static const struct door AGUI = { &dialect_agui, .via = "ag-ui" };
@@ -53,6 +55,7 @@ const struct route app_routes[] = {
     { "POST", "/v1/responses", door_openai, 0, &RESPONSES },
     { "GET", "/v1/responses/{}", openai_response, 0, &RESPONSES },
     { "DELETE", "/v1/responses/{}", openai_delete, 0, &OPENAI },
+    { "POST", "/v1/responses/compact", openai_nothing, 0, &OPENAI },
     { "POST", "/v1/responses/{}/cancel", openai_cancel, 0, &OPENAI },
     { "GET", "/v1/responses/{}/input_items", openai_input, 0, &OPENAI },
     { "POST", "/v1/chat/completions", door_openai, 0, &COMPLETIONS },

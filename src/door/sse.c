@@ -28,11 +28,11 @@ static void on_found(struct ask *k, struct command *c, const struct receipt *a)
 }
 
 /* The run lives in a thread that this command did not touch: load that one. */
-static void attach_elsewhere(struct ask *k, const struct command *c, const struct receipt *a)
+static void attach_elsewhere(struct ask *k, const struct receipt *a)
 {
     struct request *q = conn_request(k->conn);
     struct ask     *again = ask_new(conn_server(k->conn), q, on_found);
-    struct command *d = again ? command_for(q, CMD_FOLLOW, c->via.ptr) : NULL;
+    struct command *d = again ? command_for(q, CMD_FOLLOW, k->door->via) : NULL;
     if (!d) {
         mem_free(again);
         return;
@@ -51,7 +51,7 @@ static void on_chat(struct ask *k, struct command *c, const struct receipt *a)
         return;
     }
     if (a->duplicate && !a->thread) {
-        attach_elsewhere(k, c, a);
+        attach_elsewhere(k, a);
         return;
     }
     if (a->duplicate && c->kind != CMD_DECIDE) {

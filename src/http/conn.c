@@ -176,15 +176,15 @@ static bool no_room(struct conn *c)
 }
 
 /* False: the guard has answered. It is asked once for each request. */
-static bool guard_passes(struct conn *c, const struct route *r)
+static bool guard_passes(struct conn *c, const struct route_match *m)
 {
     struct server   *s = c->server;
     struct exchange *x = c->exchange;
 
     if (x->guarded) return true;
     x->guarded = true;
-    x->request.access = r ? r->access : 0;
-    x->request.door = r ? r->door : NULL;
+    x->request.access = m->route ? m->route->access : 0;
+    x->request.door = m->door;
     if (c->refused) x->http1.keep_alive = false;
     if (c->refused && !(x->request.access & ROUTE_VITAL)) return no_room(c);
     return !s->guard || s->guard(s, &x->request);
@@ -215,7 +215,8 @@ static void guard_before_body(struct conn *c)
     x->before_body = true;
     conn_set_state(c, CONN_HANDLING);
     c->in_handler = true;
-    bool passes = guard_passes(c, route_find(c->server->routes, &x->request).route);
+    struct route_match m = route_find(c->server->routes, &x->request);
+    bool               passes = guard_passes(c, &m);
     c->in_handler = false;
     if (!passes) return;
     x->before_body = false;
@@ -229,7 +230,7 @@ static void route_request(struct conn *c)
     struct request    *q = &c->exchange->request;
     struct route_match m = route_find(s->routes, q);
 
-    if (!guard_passes(c, m.route)) return;
+    if (!guard_passes(c, &m)) return;
     if (m.route) m.route->run(s, q);
     else if (!m.allow.len) conn_error(c, 404, "not_found", "There is nothing at this address.");
     else {
@@ -266,7 +267,7 @@ void conn_again(struct conn *c)
 
     must(c->state == CONN_HANDLING && !c->in_handler && x->hold);
     x->hold = NULL;
-    x->guarded = x->cached = false;
+    x->guarded = x->cached = x->request.named = false;
     buf_clear(&x->headers);
     if (x->before_body) guard_before_body(c);
     else dispatch(c);
@@ -276,6 +277,15 @@ void conn_again(struct conn *c)
 static bool takes_requests(const struct conn *c)
 {
     return c->state <= CONN_BODY && !c->doomed && !c->blocked && c->out.len < CONN_OUT_MAX;
+}
+
+/* Refused before the guard was asked: its door may have a form of its own for that, too. */
+static void know_door(struct conn *c)
+{
+    struct request *q = &c->exchange->request;
+
+    if (c->server->routes && q->path.ptr && !c->exchange->guarded)
+        q->door = route_find(c->server->routes, q).door;
 }
 
 static void after_feed(struct conn *c)
@@ -288,6 +298,7 @@ static void after_feed(struct conn *c)
         conn_header(c, "Retry-After", STR("1"));
         conn_refuse(c, 503, "busy", "Too many large requests are under way; try again.");
     } else if (p->status == HTTP1_REFUSED) {
+        know_door(c);
         conn_refuse(c, p->why.status, p->why.code, p->why.text);
     } else if (p->status == HTTP1_DONE) {
         dispatch(c);

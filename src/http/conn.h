@@ -81,6 +81,7 @@ struct request {
     uint64_t                began_ns;
     unsigned                access; /* the route's; 0 when there is none */
     const struct door      *door;   /* the route's; NULL when there is none */
+    bool                    named;  /* the answer has a name for it already: the door's business */
     /* set by the guard; NULL where the door asks itself, or lets everybody in */
     const struct principal *principal;
 };
@@ -206,7 +207,7 @@ struct server_setup {
     bool (*guard)(struct server *s, struct request *q);
     /* The body of an error, where its door has a form of its own; false: it has none. NULL: none has.
      * `q` may be NULL: what was sent was no request. */
-    bool (*error)(const struct request *q, struct buf *out, int status, const char *code,
+    bool (*error)(struct request *q, struct buf *out, int status, const char *code,
                   const char *message);
     void         *app; /* for the handlers: server_app() */
     /* NULL: plain HTTP. Outlives the server. */

@@ -170,7 +170,7 @@ struct server {
     struct net_limits   limits;
     const struct route *routes;
     bool (*guard)(struct server *s, struct request *q);
-    bool (*error)(const struct request *q, struct buf *out, int status, const char *code,
+    bool (*error)(struct request *q, struct buf *out, int status, const char *code,
                   const char *message);
     void *app;
 

@@ -55,14 +55,18 @@ static bool takes_all(const struct route *r)
     return strcmp(r->pattern, "/*") == 0 || strcmp(r->pattern, "*") == 0;
 }
 
-static struct str allowed(const struct route *routes, struct request *q, bool rest)
+/* By none of the routes: the methods that its path takes. */
+static struct route_match allowed(const struct route *routes, struct request *q, bool rest)
 {
-    struct str allow = STR_NONE, param[4];
+    struct route_match m = { 0 };
+    struct str         param[4];
 
-    for (const struct route *r = routes; r->pattern; r++)
-        if (takes_all(r) == rest && route_matches(r->pattern, q->path, param))
-            allow_add(q->arena, &allow, r->method);
-    return allow;
+    for (const struct route *r = routes; r->pattern; r++) {
+        if (takes_all(r) != rest || !route_matches(r->pattern, q->path, param)) continue;
+        allow_add(q->arena, &m.allow, r->method);
+        if (!m.door) m.door = r->door;
+    }
+    return m;
 }
 
 static const struct route *fitting(const struct route *routes, struct request *q, bool rest)
@@ -77,9 +81,8 @@ static const struct route *fitting(const struct route *routes, struct request *q
 struct route_match route_find(const struct route *routes, struct request *q)
 {
     const struct route *r = fitting(routes, q, false);
-    if (r) return (struct route_match){ r, STR_NONE };
-    struct str allow = allowed(routes, q, false);
-    if (allow.len) return (struct route_match){ NULL, allow };
-    if ((r = fitting(routes, q, true))) return (struct route_match){ r, STR_NONE };
-    return (struct route_match){ NULL, allowed(routes, q, true) };
+    struct route_match  m = r ? (struct route_match){ 0 } : allowed(routes, q, false);
+    if (!r && m.allow.len) return m;
+    if (!r) r = fitting(routes, q, true);
+    return r ? (struct route_match){ r, STR_NONE, r->door } : allowed(routes, q, true);
 }

@@ -2,7 +2,7 @@
 // response that was never kept, an address or a method that is none.
 import { check, same, test } from './lib.mjs';
 import { respond, stream, textOf } from './openai.mjs';
-import { script } from './org.mjs';
+import { as, auth, script } from './org.mjs';
 
 const chunks = (s) => s.events.filter((e) => e.raw !== '[DONE]').map((e) => e.data);
 
@@ -58,4 +58,32 @@ test('a response is taken up again after any number, but not inside a character'
     }
     const inside = [...'考え中。花子さん、hello 🙂!'].reduce((sum, c) => sum + Buffer.byteLength(c) - 1, 0);
     same(counts[400], inside, JSON.stringify(counts));
+});
+
+test('each answer has a name, and each refusal four members, also where no handler is reached', async (t) => {
+    const server = await t.serve({ config: { limits: { body: 4096 }, auth: auth({ ada: ['user'] }) } });
+    const long = { input: 'x'.repeat(5000) }, ada = as('ada');
+    const cases = [
+        ['POST', '/v1/responses/compact', {}, ada, 404, 'unknown_url'], ['POST', '/v1/embeddings', {}, ada, 404, 'unknown_url'],
+        ['GET', '/v1/responses', undefined, ada, 405, 'method_not_allowed'], ['PUT', '/v1/chat/completions', {}, ada, 405, 'method_not_allowed'],
+        ['DELETE', '/v1/models/parley', undefined, ada, 405, 'method_not_allowed'], ['PUT', '/v1/conversations', {}, ada, 405, 'method_not_allowed'],
+        ['POST', '/v1/responses', long, ada, 413, 'body_too_large'], ['POST', '/v1/conversations', long, ada, 413, 'body_too_large'],
+        ['POST', '/v1/responses', {}, {}, 401, 'invalid_api_key'], ['GET', '/v1/models', undefined, {}, 401, 'invalid_api_key'],
+        ['POST', '/v1/responses', {}, { ...ada, origin: 'https://evil.example' }, 403, 'foreign_origin'],
+        ['GET', '/v1/responses/resp_x', undefined, ada, 404, 'response_not_found'], ['GET', '/v1/conversations/t_x', undefined, ada, 404, 'conversation_not_found'],
+        ['GET', '/v1/models/x', undefined, ada, 404, 'model_not_found'],
+    ];
+    const named = (r) => check(/^req_[\w-]{22}$/.test(r.headers['x-request-id']), JSON.stringify(r.headers));
+    for (const [method, at, body, headers, status, code] of cases) {
+        const r = await server.request(method, at, body, headers);
+        same([r.status, r.json?.error?.code, Object.keys(r.json?.error ?? {})], [status, code, ['message', 'type', 'param', 'code']], `${method} ${at}`);
+        named(r);
+    }
+    named(await server.get('/v1/models', ada));
+    const made = await server.post('/v1/conversations', {}, ada);
+    named(made);
+    same([made.headers['parley-thread'], (await server.get(`/v1/conversations/${made.json.id}`, ada)).headers['parley-thread']], [made.json.id, made.json.id]);
+    const told = await server.post('/v1/responses', { input: 'Hello' }, ada), again = await server.get(`/v1/responses/${told.json.id}`, ada);
+    for (const h of ['parley-thread', 'parley-run']) check(told.headers[h] && again.headers[h] === told.headers[h], h);
+    same((await server.request('PUT', '/v1/threads', {}, ada)).json, { error: { code: 'method_not_allowed', message: 'This address does not take that method.' } });
 });
