@@ -1,7 +1,7 @@
 // The doors of OpenAI's shape when something is odd: a model that fails, a number inside a character, a
 // response that was never kept, an address or a method that is none.
 import { check, same, test } from './lib.mjs';
-import { respond, stream, textOf } from './openai.mjs';
+import { Chat, asksOf, respond, stream, textOf } from './openai.mjs';
 import { as, auth, script } from './org.mjs';
 
 const chunks = (s) => s.events.filter((e) => e.raw !== '[DONE]').map((e) => e.data);
@@ -86,4 +86,102 @@ test('each answer has a name, and each refusal four members, also where no handl
     const told = await server.post('/v1/responses', { input: 'Hello' }, ada), again = await server.get(`/v1/responses/${told.json.id}`, ada);
     for (const h of ['parley-thread', 'parley-run']) check(told.headers[h] && again.headers[h] === told.headers[h], h);
     same((await server.request('PUT', '/v1/threads', {}, ada)).json, { error: { code: 'method_not_allowed', message: 'This address does not take that method.' } });
+});
+
+// --- functions, and which tools there are -------------------------------------------------------------------
+
+const FUNCTION = (name) => ({ type: 'function', name, parameters: { type: 'object', properties: { place: { type: 'string' } }, required: ['place'] } });
+const PAYMENT = ['process_payment', { recipient: 'Hanako', amount: 5, currency: 'USD' }];
+const ALL = [['find_shop', { place: 'A' }], ['get_weather', { city: 'B' }], PAYMENT];
+const output = (call, text) => ({ type: 'function_call_output', call_id: call.call_id, output: text });
+const functions = (r) => r.output.filter((x) => x.type === 'function_call');
+const shape = (r) => r.output.map((x) => [x.type, x.name, x.status]);
+const refused = (r) => [r.status, r.json.error?.code, r.json.error?.param ?? null, r.headers['x-should-retry']];
+
+async function scripted(t, steps, config) {
+    const m = await script(t, ...steps);
+    return { m, server: await t.serve({ config: { model: m.model, demo: { tools: true }, ...config } }) };
+}
+
+test('of several functions each is answered; one alone is not enough, and what was said stays said', async (t) => {
+    const { server } = await scripted(t, [[['find_shop', { place: 'A' }], ['find_bank', { place: 'B' }]]]);
+    const asked = await respond(server, { input: 'Both', tools: [FUNCTION('find_shop'), FUNCTION('find_bank')] });
+    const [a, b] = functions(asked), send = (...input) => server.post('/v1/responses', { input });
+    same(refused(await send(output(a, '1'))), [400, 'missing_tool_output', 'input', undefined]);
+    same((await send(output(a, '1'), output(b, '2'))).json.status, 'completed');
+    same(refused(await send(output(a, 'other'))), [409, 'late_result', 'input[0].call_id', 'false']);
+});
+
+test('a step of a function, a free tool and a guarded one: the free one runs, the others end the response together', async (t) => {
+    const { server } = await scripted(t, [ALL]);
+    const asked = await respond(server, { input: 'All', tools: [FUNCTION('find_shop')] });
+    same(shape(asked).filter(([type]) => type !== 'message').sort(), [['function_call', 'find_shop', 'completed'], ['mcp_approval_request', 'process_payment', undefined],
+        ['mcp_call', 'get_weather', 'completed']]);
+    const id = asksOf(asked)[0].id, answer = (approve) => ({ type: 'mcp_approval_response', approval_request_id: id, approve });
+    const done = await respond(server, { input: [output(functions(asked)[0], '1'), answer(true)] });
+    same([shape(done)[0], textOf(done), server.ledger().length], [['mcp_call', 'process_payment', 'completed'], 'As you see.', 1]);
+    same(refused(await server.post('/v1/responses', { input: [answer(false)] })), [409, 'already_decided', 'input[0].approval_request_id', 'false']);
+});
+
+test('tool_choice and allowed tools hold also for a model that calls what it was not offered', async (t) => {
+    const { m, server } = await scripted(t, [ALL, 'Well.', ALL, 'Well.', ALL, 'Well.', 'Well.']);
+    const offered = (body) => body.tools.map((x) => x.function.name).filter((n) => !/^(suggest_|present)/.test(n));
+    const only = (type, name) => ({ type: 'allowed_tools', mode: 'auto', tools: [{ type, name }] });
+    const cases = [
+        [{ tool_choice: 'none', tools: [FUNCTION('find_shop')] }, undefined, []],
+        [{ tool_choice: only('function', 'find_shop'), tools: [FUNCTION('find_shop')] }, ['find_shop'], ['find_shop']],
+        [{ tools: [{ type: 'mcp', server_label: 'parley', allowed_tools: ['get_weather'] }] }, ['get_weather'], ['get_weather']],
+    ];
+    for (const [i, [more, names, ran]] of cases.entries()) {
+        const before = m.heard.length, r = await respond(server, { input: `Case ${i}`, ...more });
+        if (names) same(offered(m.heard[before]), names, JSON.stringify(more));
+        else same(m.heard[before].tool_choice, 'none', 'it sees them, and is told to call none');
+        same(r.output.filter((x) => x.status === 'completed' && x.name).map((x) => x.name), ran, JSON.stringify(r.output));
+        same([asksOf(r), server.ledger()], [[], []]);
+        m.steps.splice(0, m.steps.length, ALL, 'Well.');
+    }
+    m.steps.splice(0);
+    await respond(server, { input: 'Now', tools: [FUNCTION('find_shop')], tool_choice: 'required' });
+    same(m.heard.at(-1).tool_choice, 'required');
+    check(['find_shop', 'process_payment'].every((n) => offered(m.heard.at(-1)).includes(n)), offered(m.heard.at(-1)).join());
+});
+
+test('functions of clients can be switched off', async (t) => {
+    const server = await t.serve({ config: { openai: { functions: false } } });
+    same(refused(await server.post('/v1/responses', { input: 'x', tools: [FUNCTION('find_shop')] })), [400, 'unsupported_parameter', 'tools', undefined]);
+    same((await respond(server, { input: 'Hello' })).status, 'completed');
+});
+
+// --- how an answer ends ------------------------------------------------------------------------------------
+
+test('an answer that was cut or filtered says so, whole, streamed and in a chat', async (t) => {
+    for (const [finish, reason] of [['length', 'max_output_tokens'], ['content_filter', 'content_filter']]) {
+        const step = { deltas: [{ content: 'Some of' }], finish }, { m, server } = await scripted(t, [step, step, step]);
+        const r = await respond(server, { input: 'One', max_output_tokens: 20 });
+        same([r.status, r.incomplete_details, r.max_output_tokens, textOf(r)], ['incomplete', { reason }, 20, 'Some of']);
+        same(m.heard[0].max_tokens ?? m.heard[0].max_completion_tokens, 20, 'the model is told');
+        const { s, response } = await stream(server, { input: 'Two' });
+        same([chunks(s).at(-1).type, response.incomplete_details], ['response.incomplete', { reason }]);
+        const chat = new Chat(server);
+        await chat.say('Three');
+        same(chat.last.finish_reason, finish);
+    }
+});
+
+test('reasoning is told to who asks for it, and to nobody else', async (t) => {
+    const step = { deltas: [{ reasoning_content: 'Hm, ' }, { reasoning_content: 'well.' }, { content: 'Yes.' }], finish: 'stop' };
+    const { server } = await scripted(t, [step, step]);
+    const { s, response } = await stream(server, { input: 'One', reasoning: { summary: 'auto' } });
+    same(response.output.map((x) => [x.type, x.summary?.map((p) => p.text).join('') ?? x.content[0].text]), [['reasoning', 'Hm, well.'], ['message', 'Yes.']]);
+    const kinds = chunks(s).map((c) => c.type).filter((x) => x.includes('reasoning'));
+    same([...new Set(kinds)], ['part.added', 'text.delta', 'text.done', 'part.done'].map((x) => `response.reasoning_summary_${x}`));
+    same((await respond(server, { input: 'Two' })).output.map((x) => x.type), ['message']);
+});
+
+test('a question that holds its conversation refuses a new message, and no client repeats it', async (t) => {
+    const server = await t.serve({ config: { approvals: { on_new_message: 'hold' } } });
+    const asked = await respond(server, { input: 'Send 50 dollars to Hanako' });
+    const r = await server.post('/v1/responses', { input: 'Something else entirely, please', previous_response_id: asked.id });
+    same(refused(r), [409, 'approval_pending', null, 'false']);
+    same((await server.get('/v1/approvals?status=pending')).json.approvals.length, 1);
 });

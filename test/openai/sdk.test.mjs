@@ -71,8 +71,11 @@ for (const [major, OpenAI] of [[6, OpenAI6], [7, OpenAI7]]) {
         await refused([{ type: 'function_call_output', call_id: q.id.replace('confirmation-', ''), output: 'paid' }], 403, 'not_client_tool');
         await client.responses.create({ input: [{ role: 'user', content: PAY }, request({ id: q.id }), answer(q.id), { type: 'mcp_call', id: 'mcp_1', server_label: 'parley', name: 'process_payment', arguments: '{}', output: 'paid' }, { role: 'user', content: 'Thanks' }] });
         same(server.ledger(), [], 'an answer that is not at the end is history');
-        const done = await client.responses.create({ input: [request({ id: q.id }), answer(q.id)] }).catch((e) => e);
-        check(done.status === 409 || server.ledger().every((l) => l.amount === 50), JSON.stringify(server.ledger()));
+        await refused([request({ id: q.id }), answer(q.id)], 409, 'superseded');
+        same(server.ledger(), [], 'the message after it took the question back');
+        const again = await client.responses.create({ input: PAY }), asks = again.output.find((x) => x.type === 'mcp_approval_request');
+        await client.responses.create({ input: [request({ id: asks.id }), answer(asks.id)] });
+        same(server.ledger().map((l) => [l.recipient, l.amount]), [['Hanako', 50]], 'what runs is what was asked');
     });
 
     test(`openai ${major}: another person's responses, conversations and questions do not exist`, async (t) => {
