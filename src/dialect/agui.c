@@ -276,11 +276,12 @@ static void part_end(struct encoder *e, const struct part *p)
 static struct agui_ending ending_at(const struct encoder *e, const struct thread *t,
                                     const struct run *r, uint64_t seq)
 {
-    return (struct agui_ending){ .names = { thread_id(t), agui(e)->segment, agui(e)->older },
-                                 .thread = t,
-                                 .run = r,
-                                 .seq = seq,
-                                 .from = agui(e)->from };
+    return (
+        struct agui_ending){ .names = { thread_id(t), agui(e)->segment, agui(e)->older, e->link },
+                             .thread = t,
+                             .run = r,
+                             .seq = seq,
+                             .from = agui(e)->from };
 }
 
 static bool by(const struct fact *a, uint64_t seq)

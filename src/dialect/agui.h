@@ -22,6 +22,7 @@
 struct agui_names {
     struct str thread, segment;
     bool       older;
+    struct str link; /* what the address of a question begins with; STR_NONE: nobody said */
 };
 
 void agui_started(struct buf *out, const struct agui_names *n);

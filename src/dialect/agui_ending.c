@@ -40,7 +40,21 @@ static void write_replaced(struct jsonw *w, const struct call *c)
     jw_kraw(w, "changed", c->proposed->data.ptr ? c->proposed->data : STR("[]"));
 }
 
-static void write_interrupt(struct jsonw *w, const struct call *c, const struct fact *asked)
+/* Our page with this question, for clients that cannot show it themselves. */
+static void write_link(struct jsonw *w, struct str link, struct str id)
+{
+    struct buf url;
+    if (!link.len) return;
+    buf_init(&url, 0);
+    buf_str(&url, link);
+    buf_lit(&url, "/a/");
+    buf_str(&url, id);
+    jw_kbuf(w, "link", &url);
+    buf_done(&url);
+}
+
+static void write_interrupt(struct jsonw *w, const struct call *c, const struct fact *asked,
+                            struct str link)
 {
     jw_obj(w);
     jw_kstr(w, "id", asked->id);
@@ -58,6 +72,7 @@ static void write_interrupt(struct jsonw *w, const struct call *c, const struct 
     if (asked->digest.len) jw_kstr(w, "argsSha256", asked->digest);
     if (asked->offer.ptr) jw_kraw(w, "grant", asked->offer);
     if (asked->edit.ptr) jw_kraw(w, "edit", asked->edit);
+    write_link(w, link, asked->id);
     write_replaced(w, c);
     jw_end_obj(w);
     jw_end_obj(w);
@@ -86,16 +101,16 @@ static const struct call *next_question(const struct fold *f, const struct run *
 }
 
 /* In the order they were asked. False: nobody is. */
-static bool write_interrupts(struct jsonw *w, const struct fold *f, const struct run *r,
-                             uint64_t seq)
+static bool write_interrupts(struct jsonw *w, const struct fold *f, const struct agui_ending *x)
 {
     const struct fact *asked = NULL;
-    const struct call *c = next_question(f, r, seq, 0, &asked);
+    const struct call *c = next_question(f, x->run, x->seq, 0, &asked);
     if (!c) return false;
     jw_kstrz(w, "type", "interrupt");
     jw_key(w, "interrupts");
     jw_arr(w);
-    for (; c; c = next_question(f, r, seq, asked->seq, &asked)) write_interrupt(w, c, asked);
+    for (; c; c = next_question(f, x->run, x->seq, asked->seq, &asked))
+        write_interrupt(w, c, asked, x->names.link);
     jw_end_arr(w);
     return true;
 }
@@ -172,7 +187,7 @@ static void write_finished(struct jsonw *w, const struct agui_ending *x, bool op
     write_result(w, x);
     jw_key(w, "outcome");
     jw_obj(w);
-    if (!open || !write_interrupts(w, f, x->run, x->seq)) {
+    if (!open || !write_interrupts(w, f, x)) {
         jw_kstrz(w, "type", "success");
         if (open && !x->names.older) write_pending(w, f, x->run, x->seq);
     }

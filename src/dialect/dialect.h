@@ -64,6 +64,7 @@ struct stream_start {
     uint64_t         verdicts; /* those up to this fact it has been told of */
     struct str       response; /* the one told (response.h); owned by the caller, as the next */
     struct str       model;    /* what the client calls it */
+    struct str       link;     /* the server's public address, for ever; STR_NONE: nobody said */
     uint64_t         after;    /* its reader has the events whose numbers are lower */
     bool             usage;    /* asked for */
     /* whose run it is: leaving this stream before its end is stopping. STR_NONE: it is not */
@@ -150,7 +151,7 @@ struct encoder {
     uint64_t              events;     /* told by this stream so far */
     uint64_t              progress_told;
     enum stream_mode      mode;
-    struct str            run, response, model;
+    struct str            run, response, model, link;
     const bool           *shown; /* by fact, borrowed: others are passed over. NULL: all of them */
     const char           *type;  /* of the event being begun */
     bool                  opened, ended;

@@ -343,6 +343,7 @@ void encoder_start(struct encoder *e, const struct dialect *d, const struct carr
                            .run = s->run,
                            .response = s->response,
                            .model = s->model,
+                           .link = s->link,
                            .quiet_gates = s->quiet_gates || s->replay };
     if (d->start) d->start(e, s);
     seek(e, t, s->seq, s->units);

@@ -66,7 +66,7 @@ static struct command *new_command(struct post *p, enum command_kind kind,
 
 static struct agui_names names_of(const struct post *p)
 {
-    return (struct agui_names){ p->q->thread, p->q->run, p->q->older };
+    return (struct agui_names){ p->q->thread, p->q->run, p->q->older, p->ask.app->public_url };
 }
 
 /* A stream that is whole already. */
@@ -149,6 +149,7 @@ static void stream(struct post *p, struct thread *t, struct str run, uint64_t fr
                                          .continuation = r && from > r->first->seq,
                                          .older = p->q->older,
                                          .segment = p->q->run,
+                                         .link = p->ask.app->public_url,
                                          .verdicts = p->head },
                  &b);
 }

@@ -43,6 +43,7 @@ test('an approved payment is two requests and one line in the ledger', async ({ 
     await a.say(PAY);
     same([outcome(a), a.interrupts.length], ['interrupt', 1]);
     same(a.interrupts[0].toolCallId, a.calls[0].id);
+    check(!('link' in a.interrupts[0].metadata.parley), 'nobody said where people find it');
     same(server.ledger(), []);
     await a.answer({ approved: true });
     same([outcome(a), a.interrupts.length, a.seen.posts.length], ['success', 0, 2]);
@@ -302,6 +303,15 @@ test('an application keeps its own messages', async ({ agent, server }) => {
     await b.agent.runAgent({ runId: a.seen.posts[0].runId });
     same(b.agent.messages.map((m) => m.id), a.agent.messages.map((m) => m.id));
 });
+
+test('a question names our page with it, where the server knows its own address', async ({ agent }) => {
+    const a = agent(), b = agent({ thread: a.thread });
+    await a.say(PAY);
+    const [q] = a.interrupts, link = `https://chat.example.org/a/${q.id}`;
+    same(q.metadata.parley.link, link);
+    await b.agent.runAgent({ runId: a.seen.posts[0].runId });
+    same(b.interrupts.map((x) => x.metadata.parley.link), [link], 'taken up again');
+}, { config: { public_url: 'https://chat.example.org' } });
 
 // A bank whose payments people may change: the amount and the memo.
 const editable = (tool = {}) => async (t) => { const b = await bank(t); return { bank: b, config: payments(b, { edit: ['/amount', '/memo'], ...tool }) }; };
