@@ -3,6 +3,8 @@
 
 #include "base/jsonw.h"
 
+#define CONFIRMATION "adk_request_confirmation"
+
 static bool refuse(struct refusal *why, int status, const char *code, const char *message)
 {
     *why = (struct refusal){ status, code, message };
@@ -41,7 +43,7 @@ static bool add_answer(const struct jv *r, struct ai_request *q, struct refusal 
                       "A functionResponse has \"id\", \"name\" and \"response\".");
     if (q->answer_count == AI_ANSWERS_MAX)
         return refuse(why, 413, "too_long", "This message carries too many answers.");
-    if (str_is(jv_str_at(r, "name"), "adk_request_confirmation")) x.kind = AI_CONFIRM;
+    if (str_is(jv_str_at(r, "name"), CONFIRMATION)) x.kind = AI_CONFIRM;
     else {
         x.kind = AI_RESULT;
         x.value = response->raw;
@@ -86,6 +88,8 @@ static bool add_part(struct content *x, const struct jv *p, struct ai_request *q
     const struct jv *response = member(p, "functionResponse", "function_response"),
                     *text = jv_get(p, "text");
     if (response) return add_answer(response, q, why);
+    if (str_is(jv_str_at(member(p, "functionCall", "function_call"), "name"), CONFIRMATION))
+        return refuse(why, 403, "reserved_name", "Only the server asks for confirmations.");
     if (jv_is(text, JSON_STRING)) {
         if (x->text.len && text->str.len) buf_chr(&x->text, '\n');
         buf_str(&x->text, text->str);

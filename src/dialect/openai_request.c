@@ -88,18 +88,19 @@ static bool check_format(struct oai_read *r, const struct jv *format, const char
 
 static bool check_unsupported(struct oai_read *r, const struct jv *body)
 {
-    static const char *const NEVER[] = {
-        "stop",          "logprobs", "prompt",           "functions",
-        "function_call", "audio",    "modalities_audio", "max_tool_calls"
-    };
-    int64_t          n;
-    const struct jv *v;
+    static const char *const NEVER[] = { "stop",          "logprobs", "prompt",        "functions",
+                                         "function_call", "audio",    "max_tool_calls" };
+    int64_t                  n;
+    const struct jv         *v;
     for (size_t i = 0; i < sizeof NEVER / sizeof *NEVER; i++)
         if ((v = given(body, NEVER[i])) && !is_empty(v)) return unsupported(r, NEVER[i]);
     if ((v = given(body, "n")) && (!jv_int(v, &n) || n != 1))
         return oai_refuse(r, 400, "unsupported_value", "n", "One answer is given to each request.");
     if ((v = given(body, "top_logprobs")) && (!jv_int(v, &n) || n != 0))
         return unsupported(r, "top_logprobs");
+    JV_EACH (m, given(body, "modalities"))
+        if (!str_is(jv_str(m), "text"))
+            return oai_refuse(r, 400, "unsupported_value", "modalities", "Only text is written.");
     if (!check_format(r, given(body, "response_format"), "response_format") ||
         !check_format(r, given(given(body, "text"), "format"), "text.format"))
         return false;

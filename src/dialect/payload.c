@@ -88,7 +88,7 @@ void payload_progress(struct jsonw *w, const struct call *c)
     else jw_f64(w, c->progress);
 }
 
-static void write_time(struct jsonw *w, const char *key, int64_t ms)
+void payload_time(struct jsonw *w, const char *key, int64_t ms)
 {
     char text[CLOCK_RFC3339_LEN + 1];
     jw_key(w, key);
@@ -110,7 +110,7 @@ void payload_gate(struct jsonw *w, const char *id_key, const struct fold *f, con
     jw_kstr(w, "ask", a->ask);
     jw_key(w, "risk");
     jw_str_or_null(w, a->risk);
-    write_time(w, "expires_at", a->expires_ms);
+    payload_time(w, "expires_at", a->expires_ms);
     if (a->schema.ptr) jw_kraw(w, "schema", a->schema);
     approval_write_terms(w, f, a);
 }

@@ -31,6 +31,8 @@ bool        payload_counted(const struct run *r);
 void        payload_usage(struct jsonw *w, const struct run *r);
 /* Members stage, message and progress of a running call's newest report; null where it has none. */
 void        payload_progress(struct jsonw *w, const struct call *c);
+/* A time as RFC 3339; 0: null. */
+void        payload_time(struct jsonw *w, const char *key, int64_t ms);
 /* Members of tool_confirmation and of hello.pending: confirmation id under `id_key`, tool,
  * tool_use_id, input, ask, risk, expires_at. */
 void payload_gate(struct jsonw *w, const char *id_key, const struct fold *f, const struct call *c,

@@ -259,9 +259,7 @@ static void write_question(struct jsonw *w, const struct response_item *x, bool 
     jw_kstr(w, "ask", x->asked->ask);
     jw_key(w, "risk");
     jw_str_or_null(w, x->asked->risk);
-    jw_key(w, "expires_at");
-    if (x->asked->expires_ms) jw_int(w, x->asked->expires_ms / 1000);
-    else jw_null(w);
+    payload_time(w, "expires_at", x->asked->expires_ms);
     jw_kstr(w, "arguments_sha256", x->asked->digest);
     buf_str(&url, link);
     buf_str(&url, x->asked->id);

@@ -77,6 +77,14 @@ test('two questions are answered in one message', async (t) => {
     same([r.status, server.ledger().map((l) => l.recipient)], [200, ['Hanako']]);
 });
 
+test('only the server asks for confirmations', async (t) => {
+    const server = await t.serve(), call = (name) => [{ functionCall: { id: 'x', name, args: {} } }];
+    const told = async (parts) => { const r = await server.post('/run', body('s', parts)); return [r.status, r.json.error.code]; };
+    same(await told(call('adk_request_confirmation')), [403, 'reserved_name']);
+    same(await told([{ function_call: call('adk_request_confirmation')[0].functionCall }]), [403, 'reserved_name']);
+    same(await told(call('process_payment')), [422, 'bad_field'], 'and calls are the model\'s');
+});
+
 test('stopping is told, and leaving is not stopping', async (t) => {
     const server = await t.serve({ config: { demo: { token_ms: 2 } } });
     const s = await server.open('POST', '/run_sse', body('s', [{ text: 'Say 3000 words' }], { streaming: true }));

@@ -23,6 +23,7 @@ test('what would change the meaning of an answer is refused by name', async (t) 
     const cases = [
         [{ input: 'x', n: 2 }, 'unsupported_value', 'n'], [{ input: 'x', stop: ['a'] }, 'unsupported_parameter', 'stop'],
         [{ input: 'x', text: { format: { type: 'json_schema' } } }, 'unsupported_value', 'text.format'],
+        [{ input: 'x', modalities: ['text', 'audio'] }, 'unsupported_value', 'modalities'],
         [{ input: 'x', prompt: { id: 'p' } }, 'unsupported_parameter', 'prompt'], [{ input: 'x', temperature: 'hot' }, 'invalid_type', 'temperature'],
         [{ input: 'x', tools: [{ type: 'web_search' }] }, 'unsupported_value', 'tools[0].type'],
         [{ input: 'x', tools: [{ type: 'mcp', server_label: 'other', server_url: 'http://x' }] }, 'unsupported_value', 'tools[0].server_label'],
@@ -223,6 +224,7 @@ test('the extension has items of its own', async (t) => {
     const { response: asked } = await stream(server, { input: PAY, tools: [{ type: 'parley:approvals' }] });
     const [q] = asksOf(asked);
     same([q.type, q.url, q.decision, q.ask], ['parley:approval_request', `https://chat.localhost/a/${q.id}`, null, 'Send 50 USD to Hanako?']);
+    same(q.expires_at, (await server.get(`/v1/approvals/${q.id}`)).json.expires_at, 'a time as everywhere');
     const { response: done } = await stream(server, { tools: [{ type: 'parley:approvals' }], input: [{ type: 'parley:approval_response', approval_request_id: q.id, approve: true }] });
     same([callsOf(done)[0].type, callsOf(done)[0].status], ['parley:tool_call', 'completed']);
     same(server.ledger().length, 1);
