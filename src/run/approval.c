@@ -28,8 +28,7 @@ static struct str next_id(struct arena *a, const struct call *c)
     return arena_printf(a, "confirmation-" STR_FMT "-%u", STR_ARG(c->id), c->gates + 1);
 }
 
-/* sha256 of name and canonical arguments, hex. */
-static struct str digest_of_args(struct arena *a, const struct call *c)
+struct str approval_digest(struct arena *a, const struct call *c)
 {
     unsigned char hash[32];
     char          hex[65];
@@ -94,7 +93,7 @@ enum err approval_fact(struct thread *t, struct call *c, struct fact *f, struct 
     f->id = next_id(a, c);
     f->tool = c->tool;
     f->risk = tool && tool->risk.len ? tool->risk : STR_NONE;
-    f->digest = digest_of_args(a, c);
+    f->digest = approval_digest(a, c);
     f->expires_ms = expires_s ? clock_wall_ms() + (int64_t)expires_s * 1000 : 0;
     if (!f->ask.ptr) f->ask = question(t, a, tool, c);
     /* The definition's digest: a tool that changed since must be asked again. */
@@ -112,7 +111,7 @@ enum err approval_holds(const struct thread *t, const struct call *c, bool *hold
     enum err e = tool_digest(tool, digest);
     if (e) return e;
     arena_init(&a, 0);
-    struct str args = digest_of_args(&a, c);
+    struct str args = approval_digest(&a, c);
     /* a person's edit that they approved in making it: its arguments are theirs */
     *holds = c->asked ? str_is(c->asked->note, digest) && str_eq(c->asked->digest, args)
                       : str_is(c->decided->note, digest);

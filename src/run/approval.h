@@ -7,6 +7,8 @@
 #include "base/jsonw.h"
 #include "run/fold.h"
 
+/* Of a call's arguments: SHA-256 of their canonical form, hex. In `a`; STR_NONE: no memory. */
+struct str approval_digest(struct arena *a, const struct call *c);
 /* The yeses to a question that count now, oldest first. */
 #define VOTES_MAX 64
 size_t     approval_votes(const struct fold *f, const struct fact *asked,

@@ -236,8 +236,9 @@ static enum err approve(struct thread *t, const struct command *c, const struct 
                       .roles = c->roles,
                       .via = c->via,
                       .reason = c->decide.reason,
+                      .digest = approval_digest(&t->batch, new),
                       .note = old->asked->note };
-    return thread_add(t, &f);
+    return f.digest.ptr ? thread_add(t, &f) : ERR_NOMEM;
 }
 
 /* True: refused, or *e. */

@@ -462,12 +462,15 @@ static enum err take_fit(struct thread *t, const struct call *c, const struct fi
     left.amount -= k->amount;
     f->via = STR("grant");
     f->by = jv_str_at(k->body, "by");
+    f->roles = jv_str_at(k->body, "role"); /* by which they gave it */
     f->grant = k->row->holder;
+    f->digest = approval_digest(&t->batch, c);
+    f->note = jv_str_at(k->body, "definition"); /* still the tool's: a grant ends with it */
     f->who = who;
     f->amount = k->amount;
     f->granted =
         shown(&t->batch, k->row->holder, f->by, k->row->made_ms, &left, &limits, k->row->until_ms);
-    return f->granted.ptr ? thread_take(t, &take) : ERR_NOMEM;
+    return f->granted.ptr && f->digest.ptr ? thread_take(t, &take) : ERR_NOMEM;
 }
 
 /* Of many there is another time to say it. */

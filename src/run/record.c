@@ -87,6 +87,8 @@ static void write_decided(const struct telling *k, const struct fact *f)
     text_at(k->w, "roles", f->roles);
     text_at(k->w, "via", f->via);
     text_at(k->w, "grant", f->grant);
+    text_at(k->w, "definition", f->note);
+    if (f->who.len) jw_kraw(k->w, "rule", f->who);
     if (k->words) text_at(k->w, "reason", f->reason);
     jw_end_obj(k->w);
 }
@@ -106,6 +108,20 @@ static void write_settled(const struct telling *k, const struct fact *f)
     jw_end_obj(k->w);
 }
 
+/* Of the arguments, where no question has it: a decision without one keeps it, and else it follows
+ * from the input while that is there. */
+static void write_digest(struct jsonw *w, const struct call *c)
+{
+    struct str   digest = c->decided ? c->decided->digest : STR_NONE;
+    struct arena a;
+
+    if (c->asked) return;
+    arena_init(&a, 0);
+    if (!digest.len && c->args && !(digest = approval_digest(&a, c)).ptr) w->out->err = ERR_NOMEM;
+    text_at(w, "digest", digest);
+    arena_done(&a);
+}
+
 bool record_has(const struct call *c)
 {
     return c->gates || c->started;
@@ -119,6 +135,7 @@ void record_call(struct jsonw *w, const struct fold *f, const struct call *c, bo
     jw_kstr(w, "call", c->id);
     jw_kstr(w, "tool", c->tool);
     if (words) jw_kstr(w, "input", c->input);
+    write_digest(w, c);
     if (c->asked) write_asked(&k, c->asked);
     write_votes(&k, f, c);
     if (c->decided) write_decided(&k, c->decided);

@@ -1,14 +1,16 @@
 /* record.h -- what the record says of a call: who was asked about what, who said yes, by which way,
  * and what came of it. For audits, and for the stub that a deleted conversation leaves.
  *
- *   {"call","tool","input"*,
+ *   {"call","tool","input"*,"digest",
  *    "asked":{"id","at","digest","definition","shown"*,"risk","rule","expires_at"},
  *    "votes":[{"by","at","roles","via"}],
- *    "decided":{"outcome","at","by","roles","via","grant","reason"*},
+ *    "decided":{"outcome","at","by","roles","via","grant","definition","rule","reason"*},
  *    "started_at","grant","finished":{"outcome","at","ms"},"settled":{"outcome","at","by","note"*}}
  *
- * `digest` is that of the arguments that were shown, `definition` that of the tool as it was then
- * (name, schema, policy, runner): the version of the policy that asked. `votes` are the yeses of
+ * `digest` is that of the arguments: as they were shown, with the question; of a call without one
+ * beside its tool. `definition` is that of the tool as it was then (name, schema, policy, runner):
+ * the version of the policy that asked. Where nobody was asked (a grant allowed it, or it is a
+ * person's edit) definition and rule stand with the decision. `votes` are the yeses of
  * others than who decided, where several were needed. Members that did not happen are left out; those
  * with a star are words, and only written when asked for. "input" is text: the bytes that ran.
  */

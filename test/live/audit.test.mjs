@@ -6,8 +6,8 @@ import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
 import { check, parley, same, skip, sound, test, until } from './lib.mjs';
-import { key } from './org.mjs';
-import { audited, keys, lines, noted, paid, payload, people, stranger, types } from './record.mjs';
+import { PAY, as, bank, decide, key, payments, say, sha256, still } from './org.mjs';
+import { audited, keys, lines, noted, organisation, paid, payload, people, stranger, types } from './record.mjs';
 
 const python = () => { if (spawnSync('python3', ['-c', 'import sqlite3']).status !== 0) skip('no python3 with sqlite3'); };
 const sql = (db, text) => { const r = spawnSync('python3', ['-c', 'import sqlite3, sys; sqlite3.connect(sys.argv[1], isolation_level=None, timeout=10).execute(sys.argv[2])', db, text]); if (r.status !== 0) throw new Error(String(r.stderr)); };
@@ -77,6 +77,53 @@ test('export tells the text shown, the bytes run, who and by which way; a strang
     check(/^[0-9a-f]{64}$/.test(call.asked.digest) && call.asked.definition, 'what was approved, and by which policy');
 });
 
+// A payment that ran without a question about it: what its line says, and what is left of it in the stub. A stranger verifies both.
+async function unasked(t, tool, pays) {
+    const b = await bank(t), dir = t.folder(), { key: signs, pub } = keys(dir), file = path.join(dir, 'c.jws');
+    const config = { approvals: { rules: [{ tool: '*', from: { role: 'approver' } }] }, audit: { key: signs, every: 1, file } };
+    const { server, audit } = await organisation(t, payments(b, tool, config), { dir });
+    const thread = await pays(server), verified = async () => { const v = await stranger(t, { cli: audit, pub }, lines(file).at(-1)); same(v.code, 0, v.out); };
+    await still(server, 'ann', thread);
+    await noted(file, 1);
+    await verified();
+    const told = types((await audit('export', thread)).out).filter((l) => l.type === 'call').find((l) => l.started_at);
+    same((await server.request('DELETE', `/v1/threads/${thread}`, undefined, as('ann'))).status, 204);
+    const stub = types((await audit('export', thread)).out).find((l) => l.type === 'stub');
+    const { input, type, log, owner, thread: of, run, ...without } = told;
+    same(JSON.parse(stub.body).calls.find((c) => c.call === told.call), without, 'the stub');
+    await verified();
+    same(b.books.at(-1).call, told.call);
+    const { amount, currency, recipient } = JSON.parse(input);
+    same(told.digest, sha256(JSON.stringify({ amount, currency, recipient })), 'the digest of what ran');
+    return told;
+}
+
+test('of a payment that somebody changed and approved so, the digest and the definition stay', async (t) => {
+    const told = await unasked(t, { confirm: 'always', edit: ['/amount'] }, async (server) => {
+        const s = await say(server, 'ann', PAY(50));
+        same((await decide(server, 'fay', s.ids[0], true, { input: { amount: 40, currency: 'USD', recipient: 'Hanako' } })).status, 200);
+        return s.thread;
+    });
+    same([JSON.parse(told.input).amount, told.decided.by, told.decided.roles, told.decided.outcome], [40, 'fay', 'approver', 'approved']);
+    check(/^[0-9a-f]{32,}$/.test(told.decided.definition), JSON.stringify(told));
+});
+
+test('of a payment that a grant allowed, its digest, definition, rule and the role that gave it stay', async (t) => {
+    const told = await unasked(t, { confirm: 'always', grant: { for: 3600, count: 5, same: ['/recipient'] } }, async (server) => {
+        const s = await say(server, 'ann', PAY(50));
+        same((await decide(server, 'fay', s.ids[0], true, { grant: { scope: 'me' } })).status, 200);
+        await still(server, 'ann', s.thread);
+        return (await say(server, 'ann', PAY(50))).thread;
+    });
+    same([told.asked, told.decided.by, told.decided.roles, told.decided.via, told.decided.rule.from.role], [undefined, 'fay', 'approver', 'grant', 'approver']);
+    check(/^[0-9a-f]{32,}$/.test(told.decided.definition) && told.decided.grant, JSON.stringify(told));
+});
+
+test('of a payment that nobody had to be asked about, the digest stays', async (t) => {
+    const told = await unasked(t, { confirm: 'never' }, async (server) => (await say(server, 'ann', PAY(50))).thread);
+    same([told.asked, told.decided, told.finished.outcome], [undefined, undefined, 'done']);
+});
+
 test('a changed amount, a cut end and a lost conversation are found by parley and by the stranger', async (t) => {
     python();
     const a = await audited(t);
@@ -135,8 +182,11 @@ test('a person gets all that is theirs, and of others only what they decided', a
 
 test('where two must say yes the record has both, and each gets their own part of it', async (t) => {
     const rules = [{ tool: '*', from: { role: 'approver', count: 2 } }];
-    const { server, cli, as, erase } = await people(t, { approvals: { rules } }, ['fay', 'fin']);
-    const all = async () => types((await parley(['audit', 'export', '--store', server.db], { cwd: t.folder() })).out);
+    const dir = t.folder(), { key: signs, pub } = keys(dir), file = path.join(dir, 'c.jws');
+    const { server, cli, as, erase } = await people(t, { approvals: { rules }, audit: { key: signs, every: 1, file } }, ['fay', 'fin']);
+    const audit = (...args) => parley(['audit', ...args, '--store', server.db], { cwd: t.folder() }), all = async () => types((await audit('export')).out);
+    const v = await stranger(t, { cli: audit, pub }, (await noted(file, 1)).at(-1));
+    same(v.code, 0, v.out);
     const [call] = (await all()).filter((l) => l.type === 'call');
     same(call.asked.rule.from, { ...rules[0].from, not_requester: false });
     same([call.votes.map((v) => v.by), call.votes[0].roles, call.decided.by, call.decided.roles], [['fay'], 'approver', 'fin', 'approver']);
