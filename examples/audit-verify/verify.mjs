@@ -2,10 +2,12 @@
 // the format. `node verify.mjs EXPORT.jsonl AUDIT.PUB KEPT.jws`: KEPT holds one or more checkpoints
 // that somebody else kept. Exit status 0: it is; 1: it is not, and why; 2: usage; 3: one of the files
 // is not what it should be, so nothing can be said; 4: nothing was found wrong, and words are gone of
-// which nobody signed that parley took them out. "call" lines are told from the facts and are not
-// compared: read the facts where it matters.
+// which nobody signed that parley took them out. AUDIT.PUB may hold several keys. A "call" line must
+// say what the facts of its conversation say; only the digest of a call that nobody decided about is
+// not computed anew: its input is compared.
 import crypto from 'node:crypto';
 import fs from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 
 const leave = (status, text) => { console.error(text); process.exit(status); };
 const attempt = (file, what, f) => { try { return f(fs.readFileSync(file, 'utf8')); } catch (e) { return leave(3, `${file} is no ${what}: ${e.message}`); } };
@@ -24,15 +26,16 @@ const digest = (o, f) => sha256(text(o.owner), text(o.thread), int(f.seq), int(f
 const payload = (line) => JSON.parse(Buffer.from(line.split('.')[1] ?? '', 'base64url'));
 const filled = (list) => { if (!list.length) throw new Error('it is empty'); return list; };
 
-const publicKey = attempt(keyFile, 'public key', (pem) => crypto.createPublicKey(pem));
+const publicKeys = attempt(keyFile, 'public key', (all) => filled(all.split(/(?=-----BEGIN )/)
+    .filter((pem) => pem.startsWith('-----BEGIN '))).map((pem) => crypto.createPublicKey(pem)));
 const kept = attempt(keptFile, 'list of checkpoints', (all) => filled(all.split('\n').map((l) => l.trim()).filter(Boolean)).filter(payload));
 const record = attempt(exportFile, 'export of parley', (all) => filled(all.trimEnd().split('\n')).map((l) => JSON.parse(l)));
 if (record.some((o) => !o?.type)) leave(3, `${exportFile} is no export of parley`);
 process.on('uncaughtException', (e) => leave(3, `${exportFile} is no export of parley: ${e.message}`));
 
 function isSigned(line) {                                   // JWS, RFC 7515: header.payload.signature
-    const [head, body, signature] = line.split('.');
-    return crypto.verify(null, `${head}.${body}`, publicKey, Buffer.from(signature ?? '', 'base64url'));
+    const [head, body, signature] = line.split('.'), by = Buffer.from(signature ?? '', 'base64url');
+    return publicKeys.some((key) => crypto.verify(null, `${head}.${body}`, key, by));
 }
 function checkpoint(line) {
     const c = payload(line);
@@ -97,6 +100,49 @@ function fact(o, log) {
     else notes.add(`${log.thread}: its first facts are older than the chain and were not compared`);
     if (log.links.get(o.seq) !== (o.link ?? undefined)) problem(`${log.thread}: fact ${o.seq} was changed`);
 }
+// What the facts say of each call, as parley tells it in a "call" line.
+const time = (ms) => (ms ? new Date(ms).toISOString() : undefined);
+const RETELL = {
+    asked(c, f, at) {
+        c.is = true;
+        if (c.started_at) { c.question = f.id; return; }    // by the tool, in the middle of its work
+        const { id, digest, note: definition, ask: shown, risk, who: rule } = f;
+        c.asked = { at, id, digest, definition, shown, risk, rule, expires_at: time(f.expires_ms) };
+        c.votes = new Map();
+    },
+    voted(c, f, at) {
+        if (f.id !== c.asked?.id) return;
+        c.votes.delete(f.by);
+        if (f.outcome === 'approved') c.votes.set(f.by, { by: f.by, at, roles: f.roles, via: f.via });
+    },
+    decided(c, f, at) {
+        if (c.question && f.id === c.question) return;
+        const { outcome, by, roles, via, grant, reason, note: definition, who: rule } = f;
+        c.decided = { outcome, at, by, roles, via, grant, definition, rule, reason };
+        c.digest = f.digest;
+    },
+    started: (c, f, at) => Object.assign(c, { is: true, started_at: at, grant: f.grant }),
+    finished: (c, f, at) => { c.finished = { outcome: f.outcome, at, ms: f.ms }; },
+    settled: (c, f, at) => { c.settled = { outcome: f.outcome, at, by: f.by, note: f.note }; },
+};
+function retell(o, log) {
+    let f;
+    try { f = JSON.parse(o.body); } catch { return; }       // that it was changed is found by its link
+    const c = log.calls.get(f.call);
+    if (['message', 'action', 'retry'].includes(o.kind)) log.run = f.run;
+    for (const { type, call: id, tool, text: input } of f.parts ?? [])
+        if (type === 'call') log.calls.set(id, { run: log.calls.get(f.of)?.run ?? log.run, tool, input });
+    if (c) RETELL[o.kind]?.(c, f, time(o.at_ms));
+}
+function call(o, log) {
+    const { is, told, question, votes, ...c } = log?.calls?.get(o.call) ?? {};
+    const others = [...(votes?.values() ?? [])].filter((v) => v.by !== c.decided?.by);
+    const said = { type: 'call', log: log?.log, owner: log?.owner, thread: log?.thread, call: o.call, ...c,
+        votes: others.length ? others : undefined, digest: c.asked ? undefined : c.digest ?? o.digest };
+    if (!is || told || !isDeepStrictEqual(o, JSON.parse(JSON.stringify(said))))
+        problem(`${log?.thread}: of call ${o.call} something else is told than its facts say`);
+    else log.calls.get(o.call).told = true;
+}
 for (const o of record) {
     if (o.type === 'checkpoint') {
         const c = checkpoint(o.line), before = lines.at(-1);
@@ -105,8 +151,11 @@ for (const o of record) {
         lines.push(o.line);
     } else if (o.type === 'log') {
         if (o.log !== name(o)) problem(`${o.log} has another name`);
-        logs.set(o.log, { ...o, last: o.head, at: 0, head: Buffer.alloc(32), links: new Map(), lost: new Map() });
-    } else if (o.type === 'fact') fact(o, logs.get(o.log));
+        logs.set(o.log, { ...o, last: o.head, at: 0, head: Buffer.alloc(32), links: new Map(), lost: new Map(), calls: new Map() });
+    } else if (o.type === 'fact') {
+        fact(o, logs.get(o.log));
+        retell(o, logs.get(o.log));
+    } else if (o.type === 'call') call(o, logs.get(o.log));
     else if (o.type === 'stub') stub(o);
     else if (o.type === 'end' && o.logs + o.stubs !== logs.size) problem('conversations are missing');
 }
@@ -119,6 +168,7 @@ for (const l of logs.values())
     if (l.at !== l.seq || (l.links.get(l.seq) ?? null) !== l.last) problem(`${l.thread}: its end is missing or was changed`);
 for (const log of logs.values()) {
     for (const [seq, l] of log.lost ?? []) check(log, seq, l);
+    for (const [id, c] of log.calls ?? []) if (c.is && !c.told) problem(`${log.thread}: call ${id} is not told as it was`);
     if (log.type === 'stub') checkStub(log);
 }
 for (const [log, seq, head, number] of heads)

@@ -73,6 +73,40 @@ test('the stranger says what it could not read, and sees an export that was cut 
     same((await verifier(write(t, lied.join('\n') + '\n'), a.pub, kept)).code, 1, 'when it was made');
 });
 
+test('the stranger finds a line of a call that says something else than its facts, is missing or is there twice', async (t) => {
+    const a = await audited(t);
+    await paid(a.server);
+    await noted(a.file, 1);
+    const kept = write(t, fs.readFileSync(a.file)), good = await stranger(t, a, fs.readFileSync(a.file));
+    same(good.code, 0, good.out);
+    const all = types(good.export), [told] = all.filter((l) => l.type === 'call');
+    const tried = async (what, calls) => {
+        const forged = all.flatMap((l) => (l.type === 'call' ? calls : [l])).map((l) => JSON.stringify(l));
+        const r = await verifier(write(t, forged.join('\n') + '\n'), a.pub, kept);
+        same([r.code, /of call \S+ something else is told|is not told as it was/.test(r.out)], [1, true], `${what}: ${r.out}${r.err}`);
+    };
+    const other = (part, member) => [{ ...told, [part]: { ...told[part], [member]: 'x' } }];
+    await Promise.all([tried('input', [{ ...told, input: '{"amount":9999}' }]), tried('shown', other('asked', 'shown')),
+        tried('by', other('decided', 'by')), tried('outcome', other('finished', 'outcome')), tried('a vote', [{ ...told, votes: [{ by: 'x' }] }]),
+        tried('missing', []), tried('twice', [told, told])]);
+});
+
+test('after a change of the key the stranger believes both, as parley does, and no third', async (t) => {
+    const a = await audited(t), old = fs.readFileSync(a.pub, 'utf8'), at = (dir) => path.join(dir, 'audit.key');
+    await paid(a.server);
+    const before = (await noted(a.file, 1)).length, next = t.folder(), { pub } = keys(next);
+    fs.writeFileSync(at(a.dir), fs.readFileSync(at(next), 'utf8') + old);
+    fs.writeFileSync(a.pub, fs.readFileSync(pub, 'utf8') + old);
+    await a.server.restart();
+    sound(await a.server.turn('hello'));
+    await noted(a.file, before + 1);
+    same((await a.cli('verify', '--checkpoint', a.file, '--public', a.pub)).code, 0);
+    const both = await stranger(t, a, fs.readFileSync(a.file));
+    same(both.code, 0, both.out + both.err);
+    const one = await stranger(t, { ...a, pub }, fs.readFileSync(a.file));
+    same([one.code, /a checkpoint is not what was signed/.test(one.out)], [1, true], one.out);
+});
+
 for (const [where, newUrl] of STORES)
     test(`in ${where}: deleted, erased and standing conversations verify, and are exported and shown`, async (t) => {
         const a = await audited(t, { url: await newUrl() }), { server, cli, file } = a;
