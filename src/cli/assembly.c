@@ -1,6 +1,7 @@
 /* assembly.c -- see assembly.h. */
 #include "cli/assembly.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -449,23 +450,35 @@ static bool is_folder(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static void try_store(struct assembly *k, struct config_error *e)
+/* A file that will be written, `what` in words: its folder must be there. */
+static void try_file(struct assembly *k, const struct jv *at, const char *what, struct str path,
+                     struct config_error *e)
 {
-    const struct jv *at = jv_get(k->config->root, "store");
-    struct str       path = k->config->store_file, folder = STR_NONE;
-    const char      *full = absolute(k, path);
+    const char *full = absolute(k, path);
+    struct str  folder = STR_NONE;
 
-    /* whether a database answers is found out by who opens it */
-    if (!path.ptr || str_is(path, ":memory:")) return;
     if (full) folder = arena_dup(&k->arena, str_n(full, (size_t)(strrchr(full, '/') - full)));
     if (!folder.ptr) (void)no_memory(k, e);
     else if (is_folder(full))
-        config_error_add(e, k->config, at, "the store " STR_FMT " is a folder; name a file in it",
+        config_error_add(e, k->config, at, "%s " STR_FMT " is a folder; name a file in it", what,
                          STR_ARG(path));
     else if (folder.len && !is_folder(folder.ptr))
-        config_error_add(e, k->config, at,
-                         "the folder " STR_FMT " of the store is not there; make it",
-                         STR_ARG(folder));
+        config_error_add(e, k->config, at, "the folder " STR_FMT " of %s is not there; make it",
+                         STR_ARG(folder), what);
+    else if (access(full, W_OK) && (errno != ENOENT || access(folder.len ? folder.ptr : "/", W_OK)))
+        config_error_add(e, k->config, at, "%s " STR_FMT " cannot be written here: %s", what,
+                         STR_ARG(path), os_words(errno));
+}
+
+static void try_files(struct assembly *k, struct config_error *e)
+{
+    const struct config *c = k->config;
+
+    /* whether a database answers is found out by who opens it */
+    if (c->store_file.ptr && !str_is(c->store_file, ":memory:"))
+        try_file(k, jv_get(c->root, "store"), "the store", c->store_file, e);
+    if (c->audit.file.len)
+        try_file(k, jv_get(jv_get(c->root, "audit"), "file"), "\"audit.file\"", c->audit.file, e);
 }
 
 static void try_all(struct assembly *k, const struct config *c, struct loop *l,
@@ -477,7 +490,7 @@ static void try_all(struct assembly *k, const struct config *c, struct loop *l,
     k->trial = true;
     if (config_needs_token(c) && !start_token_good())
         config_error_add(e, c, NULL, START_TOKEN_RULE);
-    try_store(k, e);
+    try_files(k, e);
     if (assembly_audit(c, &keys, e)) sign_keys_done(&keys);
     (void)(assembly_tools(k, e) && models); /* what is wrong is in `e` */
     if (!c->auth.keys_file.ptr) return;     /* keys at an address are fetched when it is up */

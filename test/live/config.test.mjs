@@ -6,6 +6,7 @@ import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { BIN, ROOT, check, parley, same, skip, test } from './lib.mjs';
+import { keys } from './record.mjs';
 
 function file(t, text) {
     const at = path.join(t.folder(), 'parley.json');
@@ -271,11 +272,15 @@ test('check says what cannot be isolated here, and which programs never are', as
 
 test('what a start refuses the check refuses, and neither leaves a file behind', async (t) => {
     const exec = (more) => ({ tools: { t: { exec: { command: ['true'], sandbox: 'best_effort', ...more } } } });
+    const { key } = keys(t.folder()), noting = (at) => ({ audit: { key, file: at } });
     for (const [config, reason] of [
         [exec({ command: ['cat', 'parley.db'] }), /it could read \S*parley\.db, which is the server's own/],
         [exec({ command: ['cat', 'sub/../parley.db-wal'] }), /it could read \S*parley\.db, which is the server's own/],
         [{ store: 'sub' }, /the store sub is a folder/],
         [{ store: 'nowhere/x.db' }, /the folder \S*nowhere of the store is not there/],
+        [noting('sub'), /"audit.file" sub is a folder; name a file in it/],
+        [noting('nowhere/c.jws'), /the folder \S*nowhere of "audit.file" is not there; make it/],
+        ...(process.getuid() ? [[noting('/c.jws'), /"audit.file" \/c.jws cannot be written here: permission denied/i]] : []),   // root may
         [exec({ command: ['no-such-program-here'] }), /no-such-program-here/],
     ]) {
         const at = file(t, { listen: '127.0.0.1:0', ...config }), cwd = path.dirname(at);
