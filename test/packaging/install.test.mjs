@@ -28,6 +28,19 @@ test('install puts the program, its manual, completion, unit and example where P
     check(run(BIN, ['check', '--config', config]).out.includes(`store      ${root}/parley.db`), 'the example is not understood');
 });
 
+test('what the installed documentation links to is installed, the verifier among it', async (t) => {
+    const root = install(t), doc = path.join(root, 'usr/local/share/doc/parley'), missing = [];
+    for (const file of filesIn(doc).filter((f) => f.endsWith('.md')))
+        for (const [, to] of fs.readFileSync(path.join(doc, file), 'utf8').matchAll(/\]\(([^)#\s]+)[^)]*\)/g)) {
+            const at = path.join(path.dirname(file), to);
+            if (/^\w+:/.test(to) || /^(web|test)\//.test(at)) continue;      // elsewhere; of the sources alone
+            if (!fs.existsSync(path.join(doc, at))) missing.push(`${file}: ${to}`);
+        }
+    same(missing, []);
+    const r = run(process.execPath, [path.join(doc, 'examples/audit-verify/verify.mjs')], { must: false });
+    same([r.status, r.err], [2, 'usage: node verify.mjs EXPORT.jsonl AUDIT.PUB KEPT.jws\n']);
+});
+
 test('a second install keeps the configuration, and uninstall takes away only what install brought', async (t) => {
     const root = install(t), config = path.join(root, 'etc/parley/parley.json');
     fs.writeFileSync(config, '{"listen":"127.0.0.1:9000"}\n');

@@ -38,7 +38,6 @@ export async function boot(root, scenario = 'scenario.mjs') {
     fs.cpSync(from, to, { recursive: true });
     for (const f of fs.readdirSync(to)) fs.chmodSync(path.join(to, f), 0o755);
     fs.cpSync(path.join(ROOT, 'test/lib'), path.join(root, 'opt/test/lib'), { recursive: true });
-    fs.cpSync(path.join(ROOT, 'examples/audit-verify'), path.join(root, 'opt/verifier'), { recursive: true });
     fs.writeFileSync(path.join(root, 'etc/scenario'), `SCENARIO=${scenario}\n`);
     fs.copyFileSync(path.join(from, 'parley.json'), path.join(root, 'etc/parley/parley.json'));
     fs.writeFileSync(path.join(root, 'etc/parley/environment'), `MODEL_KEY=k\nPARLEY_TOKEN=${TOKEN}\n`, { mode: 0o600 });

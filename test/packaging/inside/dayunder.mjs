@@ -17,7 +17,7 @@ const version = () => sh('dpkg-query', '-W', '-f', '${Version}', 'parley-server'
 const property = (name) => sh('systemctl', 'show', 'parley', '-p', name, '--value');
 
 const site = { home: '/etc/parley', desk: '/srv/desk', store: '/var/lib/parley/parley.db', url: URL_, tool: { command: ['sh', 'refund.sh'], cwd: HERE },
-    verifier: '/opt/verifier/verify.mjs', own: (file) => sh('chown', 'parley:', file),
+    verifier: '/usr/share/doc/parley-server/examples/audit-verify/verify.mjs', own: (file) => sh('chown', 'parley:', file),
     configure: async (config) => fs.writeFileSync(CONFIG, JSON.stringify({ listen: '127.0.0.1:8000', ...config })),
     start: async () => { sh('systemctl', 'restart', 'parley'); await ready(); },
     reload: async () => sh('systemctl', 'reload', 'parley'),
