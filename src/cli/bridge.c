@@ -562,11 +562,7 @@ static struct str base_of(struct bridge *b, const struct cli_line *line)
         config_error_print(&e, stderr);
         return STR_NONE;
     }
-    bool       v6 = str_find(c.host, STR(":")) >= 0;
-    bool       all = str_is(c.host, "0.0.0.0") || str_is(c.host, "::");
-    struct str at =
-        arena_printf(&b->arena, "%s://%s" STR_FMT "%s:%u", config_scheme(&c), v6 && !all ? "[" : "",
-                     STR_ARG(all ? STR("127.0.0.1") : c.host), v6 && !all ? "]" : "", c.port);
+    struct str at = config_reach(&c, &b->arena);
     trust_own(&c);
     bool there = c.port && at.ptr && listens(at.ptr);
     config_done(&c);

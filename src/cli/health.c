@@ -1,12 +1,11 @@
 /* health.c -- `parley health [URL]`: asks a running server for /healthz, for places that have no
- * curl: the image's health check. */
+ * curl: the image's health check. Without an address it asks where this configuration listens. */
 #include <curl/curl.h>
 #include <stdio.h>
 
 #include "cli/cli.h"
 
-#define DEFAULT_URL "http://127.0.0.1:8000"
-#define HEALTH_MS   3000L /* a server that takes longer for one line is not well */
+#define HEALTH_MS 3000L /* a server that takes longer for one line is not well */
 
 static size_t drop(char *bytes, size_t size, size_t count, void *ctx)
 {
@@ -40,25 +39,52 @@ static long ask(const char *url, char why[CURL_ERROR_SIZE])
     return status;
 }
 
-int cli_health(int argc, char **argv)
+/* Where the server of this configuration is. One that cannot be understood by now says nothing of a
+ * server that runs since before: it is asked where --listen says, or where one listens by default. */
+static struct str own(struct arena *a, const struct config_flags *f)
 {
-    struct cli_line line;
-    char            url[2048], why[CURL_ERROR_SIZE];
+    static struct config       c;
+    static struct config_error e;
+    const char                *why;
 
-    if (!cli_read(argc, argv, "", 1, &line)) return 2;
-    struct str base = str_c(line.count ? line.words[0] : DEFAULT_URL);
-    while (str_ends(base, STR("/"))) base.len--;
-    int n = snprintf(url, sizeof url, STR_FMT "/healthz", STR_ARG(base));
-    if (n < 0 || n >= (int)sizeof url) {
-        fputs("parley: the address is too long.\n", stderr);
-        return 2;
+    if (config_load_flags(&c, f, &e) == OK) {
+        struct str at = config_reach(&c, a);
+        config_done(&c);
+        return at;
     }
-    long status = ask(url, why);
+    config_error_print(&e, stderr);
+    c = (struct config){ .host = STR("127.0.0.1"), .port = 8000 };
+    if (f->listen) (void)!config_listen_parse(str_c(f->listen), &c.host, &c.port, &why);
+    return config_reach(&c, a);
+}
+
+static int tell(const char *url)
+{
+    char why[CURL_ERROR_SIZE] = "";
+    long status = url ? ask(url, why) : 0;
+
     if (status == 200) {
         puts("alive");
         return 0;
     }
     if (status) fprintf(stderr, "parley: %s answered %ld.\n", url, status);
-    else fprintf(stderr, "parley: %s does not answer: %s\n", url, why[0] ? why : "out of memory");
+    else
+        fprintf(stderr, "parley: %s does not answer: %s\n", url ? url : "the server",
+                why[0] ? why : "out of memory");
     return 1;
+}
+
+int cli_health(int argc, char **argv)
+{
+    struct cli_line line;
+    struct arena    a;
+
+    if (!cli_read(argc, argv, "cl", 1, &line)) return 2;
+    arena_init(&a, 0);
+    struct str base = line.count ? str_c(line.words[0]) : own(&a, &line.flags);
+    while (str_ends(base, STR("/"))) base.len--;
+    struct str url = arena_printf(&a, STR_FMT "/healthz", STR_ARG(base));
+    int        status = tell(base.ptr ? url.ptr : NULL);
+    arena_done(&a);
+    return status;
 }

@@ -284,12 +284,10 @@ static int accept_tool(struct bench *b, const char *name)
     char              *path = h ? curl_easy_escape(h, name, 0) : NULL;
     struct buf         answer;
     long               status = 0;
-    bool               v6 = str_find(b->config.host, STR(":")) >= 0;
-    struct str         url = arena_printf(a, "%s://%s" STR_FMT "%s:%u/v1/tools/%s/accept",
-                                          config_scheme(&b->config), v6 ? "[" : "", STR_ARG(b->config.host),
-                                  v6 ? "]" : "", b->config.port, path ? path : "");
-    struct str         line = arena_printf(a, "Authorization: Bearer %s", key ? key : "");
-    if (!h || !path || !url.ptr || !line.ptr) return complain("out of memory.", STR(""));
+    struct str         at = config_reach(&b->config, a);
+    struct str url = arena_printf(a, STR_FMT "/v1/tools/%s/accept", STR_ARG(at), path ? path : "");
+    struct str line = arena_printf(a, "Authorization: Bearer %s", key ? key : "");
+    if (!h || !path || !at.ptr || !url.ptr || !line.ptr) return complain("out of memory.", STR(""));
     if (key && *key) headers = curl_slist_append(headers, line.ptr);
     buf_init(&answer, 64 * 1024);
     curl_easy_setopt(h, CURLOPT_URL, url.ptr);

@@ -174,6 +174,14 @@ const char *config_scheme(const struct config *c)
 {
     return c->tls_cert.len ? "https" : "http";
 }
+struct str config_reach(const struct config *c, struct arena *a)
+{
+    bool all = str_is(c->host, "0.0.0.0") || str_is(c->host, "::");
+    bool v6 = !all && str_find(c->host, STR(":")) >= 0;
+
+    return arena_printf(a, "%s://%s" STR_FMT "%s:%u", config_scheme(c), v6 ? "[" : "",
+                        STR_ARG(all ? STR("127.0.0.1") : c->host), v6 ? "]" : "", c->port);
+}
 bool config_is_public(const struct config *c)
 {
     return !config_host_is_loopback(c->host);

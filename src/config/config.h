@@ -366,8 +366,10 @@ bool        config_principal_fits(struct str name); /* may be the name of a prin
 /* All roles there are, as principal.h has them: what everybody has who need not say who they are.
  * ptr NULL: no memory. */
 struct str  config_every_role(const struct config *c, struct arena *a);
-bool        config_has_auth(const struct config *c);  /* somebody must prove who they are */
-const char *config_scheme(const struct config *c);    /* "https" with a certificate, else "http" */
+bool        config_has_auth(const struct config *c); /* somebody must prove who they are */
+const char *config_scheme(const struct config *c);   /* "https" with a certificate, else "http" */
+/* Its address for somebody on the same machine, in `a`; STR_NONE: no memory. */
+struct str  config_reach(const struct config *c, struct arena *a);
 bool        config_is_public(const struct config *c); /* listens beyond loopback */
 /* Nobody has to say who they are, and programs that it starts can reach the server: answers need
  * the start token (auth/starttoken.h). */

@@ -3,6 +3,8 @@
 //
 // The 5 s are the program's own (an alarm before they are over, cli/serve.c). What is seen here is that
 // the end comes where it would otherwise never come; the machine may be late in telling us.
+import fs from 'node:fs';
+import path from 'node:path';
 import { check, parley, pause, same, settled, sound, test, told, until, within } from './lib.mjs';
 
 const RESTARTING = 'The server is restarting; reconnect to continue.';
@@ -155,6 +157,13 @@ test('parley health asks the server that runs, and fails when there is none', as
     const good = await parley(['health', server.url]);
     same([good.code, good.out], [0, 'alive\n']);
     same((await parley(['health', server.url + '/'])).code, 0, 'the address as a browser writes it');
+    // without an address: where this configuration listens, or --listen says; also one that was spoilt since the start
+    const here = new URL(server.url).host, at = path.join(t.folder(), 'parley.json');
+    fs.writeFileSync(at, JSON.stringify({ listen: here.replace('127.0.0.1', '0.0.0.0'), auth: { keys: [{ sha256: '0'.repeat(64), principal: 'x' }] } }));
+    same((await parley(['health', '--config', at])).out, 'alive\n');
+    fs.writeFileSync(at, '{ "listen": ');
+    const spoilt = await parley(['health', '--config', at, '--listen', here]);
+    check(spoilt.code === 0 && /parley\.json:1: /.test(spoilt.err), spoilt.err);
     await server.term();
     const gone = await parley(['health', server.url]);
     check(gone.code === 1 && /does not answer/.test(gone.err), gone.err);

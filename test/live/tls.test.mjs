@@ -148,6 +148,8 @@ test('the commands talk to a server with a certificate', async (t) => {
     // parley mcp has the configuration and finds the server by it
     const at = path.join(server.dir, 'mcp.json');
     fs.writeFileSync(at, JSON.stringify({ listen: `127.0.0.1:${server.port}`, tls: server.pair }));
+    const health = await parley(['health', '--config', at]);           // and so does parley health
+    same([health.code, health.out], [0, 'alive\n'], health.err);
     const init = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '1' } } };
     const mcp = await parley(['mcp', '--config', at], { input: JSON.stringify(init) + '\n' });
     check(/"serverInfo"/.test(mcp.out), `${mcp.code} ${mcp.out} ${mcp.err}`);

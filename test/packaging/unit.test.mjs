@@ -29,7 +29,8 @@ test('a reload needs no program that a minimal system lacks', async () => {
 test('the image runs parley health as its check, and every file it copies is there', async () => {
     const lines = fs.readFileSync(path.join(ROOT, 'packaging/Dockerfile'), 'utf8').replace(/\\\n/g, ' ').split('\n');
     const check_ = lines.find((l) => l.startsWith('HEALTHCHECK'));
-    same(JSON.parse(/CMD (\[.*\])/.exec(check_)[1]), ['parley', 'health']);
+    const serve = JSON.parse(/^CMD (\[.*\])/m.exec(lines.join('\n'))[1]);
+    same(JSON.parse(/CMD (\[.*\])/.exec(check_)[1]), ['parley', 'health', ...serve.slice(1)], 'it asks where the server listens');
     for (const [, from] of lines.join('\n').matchAll(/^COPY (?!--from)(\S+) /gm)) check(from === '.' || fs.existsSync(path.join(ROOT, from)), `${from} is not there`);
     check(lines.some((l) => l.startsWith('USER parley')), 'it runs as root');
     same(run(BIN, ['health', 'http://127.0.0.1:1'], { must: false }).status, 1, 'a server that is not there');
