@@ -2,7 +2,7 @@
 // where docs/audit.md says that it stays.
 import fs from 'node:fs';
 import path from 'node:path';
-import { same, test } from './lib.mjs';
+import { check, same, test, until } from './lib.mjs';
 import { approvals, as, bank, decide, grants, payments, say, still } from './org.mjs';
 import { STORES, keys, lines, noted, organisation, payload, stranger, types, verifier } from './record.mjs';
 
@@ -20,6 +20,29 @@ async function pays(server, who, to) {
 }
 const naming = async (org, name) => (await org.rows()).filter((row) => row.includes(name));
 const tables = (rows) => [...new Set(rows.map((row) => row.split(' ')[0].replace('parley_', '')))].sort();
+
+for (const [where, newUrl] of STORES)
+    test(`in ${where}: an erasing that a crash interrupted is gone on with by the same command`, async (t) => {
+        const MANY = 230;                                  // one request works through 200
+        const org = await organisation(t, {}, { url: await newUrl(), roles: ROLES });
+        const { server, erase, audit } = org, hers = async () => tables(await naming(org, 'adaline'));
+        const of = async () => (await naming(org, 'adaline')).filter((row) => /^(parley_)?thread /.test(row)).length;
+        const each = Array.from({ length: MANY }, (_, i) => i), makers = Array.from({ length: 10 });
+        await Promise.all(makers.map(async () => { while (each.pop() !== undefined) same((await server.post('/v1/threads', {}, as('adaline'))).status, 201); }));
+        same(await of(), MANY);
+
+        const cut = server.post('/v1/people/adaline/erase', {}, as('root')).catch(() => {});
+        await until(async () => (await of()) < MANY, 'the first of them to go');
+        await server.restart('SIGKILL');
+        await cut;
+        const left = await of();
+        check(left > 0 && left < MANY, `${left} were left`);
+        const r = await erase('adaline', 'root');
+        same([r.code, r.out.startsWith(`${left} conversations deleted, `)], [0, true], r.out + r.err);
+        same(await hers(), []);
+        same(types((await audit('export')).out).filter((l) => l.type === 'stub').length, MANY, 'a stub of each');
+        same((await audit('verify')).code, 0);
+    });
 
 for (const [where, newUrl] of STORES)
     test(`in ${where}: a name that was erased is in no row but in others' own conversations, and goes with them`, async (t) => {
