@@ -55,6 +55,8 @@ for (const [where, newUrl] of STORES)
         same([first.call, first.by, first.thread], [b.books[0].call, 'fayola', null]);
 
         same([(await grants(server, 'adaline')).length, (await grants(server, 'bobby')).length], [1, 1]);
+        const given = async (name) => { const all = types((await org.cli('export', name)).out); return [[...new Set(all.map((l) => l.type))], JSON.stringify(all).includes('Hanako')]; };
+        same([await given('adaline'), await given('fayola')], [[['log', 'fact', 'call', 'end'], true], [['decision', 'end'], false]]);
 
         same((await erase('adaline', 'root')).code, 0);
         same(await naming(org, 'adaline'), [], 'the one who paid');

@@ -242,11 +242,16 @@ test('what is for other roles does not exist: for the model, for buttons, for li
 test('a page for other roles is an unknown page, at every door', async (t) => {
     const server = await serve(t, { pages: { staff: { roles: ['support'], system: 'For {principal}.' }, open: {} } });
     const ada = as('ada', ADA), bob = as('bob');
-    const doors = [['/v1/chat/stream', (page) => ({ message: 'hi', page })], ['/api/chat', (page) => ({ id: 'x', messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'hi' }] }], page })]];
+    const message = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'hi' }] }, ag = { threadId: 'a', runId: 'r', state: {}, tools: [], context: [], messages: [{ id: 'm', role: 'user', content: 'hi' }] };
+    const adk = (page) => ({ appName: page, userId: 'bob', sessionId: 's', newMessage: { role: 'user', parts: [{ text: 'hi' }] } });
+    const doors = [['/v1/chat/stream', (page) => ({ message: 'hi', page })], ['/functions/v1/chat', (page) => ({ message: 'hi', page })],
+        ['/api/chat', (page) => ({ id: 'x', messages: [message], page })], ['/stream', (page) => ({ id: 'y', messages: [message], page })],
+        ['/v1/chat/completions', (page) => ({ model: `parley/${page}`, messages: [{ role: 'user', content: 'hi' }] })], ['/v1/responses', (page) => ({ model: `parley/${page}`, input: 'hi' })],
+        ['/ag-ui', (page) => ({ ...ag, forwardedProps: { page } })], ['/run', adk], ['/run_sse', adk]];
     for (const [at, body] of doors) {
         const no = await server.post(at, body('staff'), bob), never = await server.post(at, body('nowhere'), bob);
-        same([no.status, no.text, no.headers['parley-error']], [never.status, never.text, never.headers['parley-error']], at);
-        same(no.status, 422);
+        same([no.status, no.text.replaceAll('staff', 'nowhere'), no.headers['parley-error']], [never.status, never.text, never.headers['parley-error']], at);
+        check([404, 422].includes(no.status), `${at}: ${no.status} ${no.text}`);
     }
     same((await turn(server, 'hi', ada, { page: 'staff' })).status, 200);
     const pages = async (who) => (await server.get('/v1/page', who)).json.pages;

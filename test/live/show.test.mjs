@@ -63,7 +63,7 @@ test('a list of models and signatures that are refused: the request of each step
 test('a step tells who was asked by which rule, who decided, what the tool was given and gave, stderr, times and tokens', async (t) => {
     const exec = { command: ['sh', '-c', 'cat >/dev/null; echo "to stderr \u001b[31mred" >&2; echo \'{"result":{"ok":true}}\''] };
     const up = await startUpstream(t);
-    const server = await serveModel(t, up, 'openai', { config: { actions: {}, demo: { tools: false }, tools: { deploy: { description: 'Deploys.', confirm: 'always', exec } } } });
+    const server = await serveModel(t, up, 'openai', { config: { approvals: { rules: [{ tool: 'dep*', from: 'owner' }] }, actions: {}, demo: { tools: false }, tools: { deploy: { description: 'Deploys.', confirm: 'always', exec } } } });
     const s = await server.turn('{{call deploy {}}}');
     same((await server.post(`/v1/approvals/${s.payload.awaiting[0]}`, { confirmed: true })).status, 200);
     await settled(server, s.thread);
@@ -72,6 +72,7 @@ test('a step tells who was asked by which rule, who decided, what the tool was g
     same([one.step, one.stop, one.provider, one.model, one.input_tokens, one.output_tokens, two.stop], [1, 'calls', 'openai', 'm', 20, 12, 'end']);
     check(one.ms >= 0 && one.first_ms <= one.ms && /^[0-9a-f]{32}$/.test(one.basis) && one.basis === two.basis, JSON.stringify(one));
     same([call.tool, call.input, call.gate, call.decided.outcome, call.decided.by, call.finished.outcome, call.value], ['deploy', '{}', 'ask', 'approved', 'local', 'done', { ok: true }]);
+    same(call.asked.rule.from.role, 'owner');
     check(call.asked.digest && call.asked.definition && call.started_at && call.note.includes('to stderr'), JSON.stringify(call));
     const config = ['--config', path.join(server.dir, 'parley.json'), '--store', server.db];
     const env = { TEST_MODEL_KEY: 'x' };

@@ -49,6 +49,34 @@ TEST(config_describes_one_model)
     config_done(&c);
 }
 
+TEST(the_window_of_a_model_is_known_by_its_name_unless_it_is_said)
+{
+    static const struct {
+        const char *model, *said;
+        int64_t     room; /* without the 1000 of the answer */
+    } CASES[] = {
+        { "claude-x", "", 199000 },
+        { "gpt-5-mini", "", 399000 },
+        { "gpt-4.1", "", 1046576 },
+        { "of-somebody", "", 0 },
+        { "claude-x", ",\"context\":{\"limit\":50000}", 49000 },
+        { "of-somebody", ",\"context\":{\"limit\":1500}", 750 }, /* half of a small one */
+    };
+    char text[300];
+
+    quiet_env();
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        snprintf(
+            text, sizeof text,
+            "{\"model\":{\"provider\":\"anthropic\",\"api_key\":\"text:k\",\"max_tokens\":1000,"
+            "\"model\":\"%s\"%s}}",
+            CASES[i].model, CASES[i].said);
+        config_good(text);
+        CHECK(c.model.list[0]->context == CASES[i].room);
+        config_done(&c);
+    }
+}
+
 TEST(config_fallback_list_keeps_its_order)
 {
     config_good("{\"models\":{\"a\":{\"provider\":\"openai\",\"base_url\":\"http://localhost:1/"
