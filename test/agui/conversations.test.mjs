@@ -307,11 +307,11 @@ test('an application keeps its own messages', async ({ agent, server }) => {
 test('a question names our page with it, where the server knows its own address', async ({ agent }) => {
     const a = agent(), b = agent({ thread: a.thread });
     await a.say(PAY);
-    const [q] = a.interrupts, link = `https://chat.example.org/a/${q.id}`;
+    const [q] = a.interrupts, link = `https://chat.localhost/a/${q.id}`;
     same(q.metadata.parley.link, link);
     await b.agent.runAgent({ runId: a.seen.posts[0].runId });
     same(b.interrupts.map((x) => x.metadata.parley.link), [link], 'taken up again');
-}, { config: { public_url: 'https://chat.example.org' } });
+}, { config: { public_url: 'https://chat.localhost' } });
 
 // A bank whose payments people may change: the amount and the memo.
 const editable = (tool = {}) => async (t) => { const b = await bank(t); return { bank: b, config: payments(b, { edit: ['/amount', '/memo'], ...tool }) }; };
