@@ -1,29 +1,32 @@
-// root.mjs -- a clean Debian of one's own in a folder: made once by mmdebstrap (build-packaging/root.tar), unpacked per test,
+// root.mjs -- a clean Debian of one's own in a folder: made once by mmdebstrap (build-packaging/*.tar), unpacked per test,
 // entered by systemd-nspawn, also booted with a real systemd as its first process. Needs root and a Debian mirror.
 import fs from 'node:fs';
 import path from 'node:path';
 import { ROOT, check, skip } from '../live/lib.mjs';
 import { need, run, runAside } from './tools.mjs';
 
-const HERE = path.join(ROOT, 'test/packaging'), TAR = path.join(ROOT, 'build-packaging/root.tar');
+const HERE = path.join(ROOT, 'test/packaging'), ROOTS = path.join(ROOT, 'build-packaging');
+const OURS = () => /^VERSION_CODENAME=(.*)$/m.exec(fs.readFileSync('/etc/os-release', 'utf8'))[1];
+const BOOTS = ['systemd', 'systemd-sysv', 'dbus', 'nodejs', 'ca-certificates'];
 export const TOKEN = 'a-token-for-the-tests';
 
-export async function cleanRoot(t) {
+// Of the release that is named, with these packages beside what every system has; by default of this machine's, to boot.
+export async function cleanRoot(t, { suite = OURS(), packages = BOOTS } = {}) {
     need('mmdebstrap', 'systemd-nspawn');
     if (process.getuid() !== 0) skip('only root can make a root');
-    if (!fs.existsSync(TAR)) {
-        fs.mkdirSync(path.dirname(TAR), { recursive: true });
-        const suite = /^VERSION_CODENAME=(.*)$/m.exec(fs.readFileSync('/etc/os-release', 'utf8'))[1];
-        await runAside('mmdebstrap', ['--format=tar', '--variant=minbase', '--include=systemd,systemd-sysv,dbus,nodejs,ca-certificates', suite, TAR + '.new']);
-        fs.renameSync(TAR + '.new', TAR);
+    const tar = path.join(ROOTS, `${[suite, ...packages].join('-')}.tar`);
+    if (!fs.existsSync(tar)) {
+        fs.mkdirSync(ROOTS, { recursive: true });
+        await runAside('mmdebstrap', ['--format=tar', '--variant=minbase', ...(packages.length ? [`--include=${packages}`] : []), suite, tar + '.new']);
+        fs.renameSync(tar + '.new', tar);
     }
     const root = path.join(t.folder(), 'root');
     fs.mkdirSync(root);
-    run('tar', ['-C', root, '-xf', TAR]);
+    run('tar', ['-C', root, '-xf', tar]);
     return root;
 }
 
-const NSPAWN = (root) => ['-q', '-D', root, '--register=no', '--keep-unit', '--console=pipe'];
+export const NSPAWN = (root) => ['-q', '-D', root, '--register=no', '--keep-unit', '--console=pipe'];
 
 // A command in it, with the machine's network: {status, out, err}.
 export function inside(root, line, options) {
