@@ -111,6 +111,7 @@ unsigned            json_line(struct str text, const struct jv *v);
 const struct jv  *jv_get(const struct jv *obj, const char *key);
 const struct jv  *jv_get_str(const struct jv *obj, struct str key);
 const struct jv  *jv_at(const struct jv *array, size_t i);
+bool              jv_lists(const struct jv *array, struct str word); /* is it one of its texts? */
 /* RFC 6901 pointer ("/a/0/b", "" is the value itself); NULL when absent. */
 const struct jv  *jv_pointer(const struct jv *v, struct str pointer);
 bool              jv_is(const struct jv *v, enum json_type t); /* false for NULL */

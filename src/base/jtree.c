@@ -175,6 +175,13 @@ const struct jv *jv_at(const struct jv *array, size_t i)
     return v;
 }
 
+bool jv_lists(const struct jv *array, struct str word)
+{
+    JV_EACH (v, array)
+        if (jv_is(v, JSON_STRING) && str_eq(v->str, word)) return true;
+    return false;
+}
+
 /* RFC 6901 section 3: ~1 is '/', ~0 is '~', another ~ is an error and matches nothing. */
 static bool token_is(struct str token, struct str key)
 {

@@ -154,13 +154,6 @@ static void put_level(const struct jv *level)
     desk_put(stdout, jv_str_at(level, "role"), GLYPH_LINE);
 }
 
-static bool has_name(const struct jv *list, struct str name)
-{
-    JV_EACH (v, list)
-        if (str_eq(jv_str(v), name)) return true;
-    return false;
-}
-
 /* Where a rule asks: whom as it stands, and who of them has said yes. */
 static void show_ballot(const struct jv *a)
 {
@@ -179,7 +172,7 @@ static void show_ballot(const struct jv *a)
     putchar('\n');
     JV_EACH (v, votes) {
         struct str by = jv_str_at(v, "by");
-        line(stdout, has_name(jv_get(a, "lapsed"), by) ? "void yes" : "yes of", by, GLYPH_LINE);
+        line(stdout, jv_lists(jv_get(a, "lapsed"), by) ? "void yes" : "yes of", by, GLYPH_LINE);
     }
 }
 

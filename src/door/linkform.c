@@ -120,13 +120,6 @@ static enum kind kind_of(const struct field *f)
     return !f->value || f->value->type == JSON_STRING ? TEXT : JSON;
 }
 
-static bool lists(const struct jv *list, struct str word)
-{
-    JV_EACH (v, list)
-        if (str_eq(jv_str(v), word)) return true;
-    return false;
-}
-
 static struct field field_of(const struct linkform *k, struct str name)
 {
     struct field f = { .name = name };
@@ -136,7 +129,7 @@ static struct field field_of(const struct linkform *k, struct str name)
         f.options = options_of(jv_get(f.schema, "items"));
     f.names = jv_get(f.schema, "enumNames");
     f.value = k->values ? jv_get_str(k->values, name) : jv_get(f.schema, "default");
-    f.needed = lists(jv_get(k->schema, "required"), name);
+    f.needed = jv_lists(jv_get(k->schema, "required"), name);
     f.kind = kind_of(&f);
     return f;
 }
@@ -159,7 +152,7 @@ static bool is_offered(const struct linkform *k, const struct jv *pointer)
 /* The next field: of the pointers, or of the schema's properties; the pointer "" is all of them. */
 static bool next_field(const struct linkform *k, const struct jv **at, struct field *out)
 {
-    bool             all = !k->only || lists(k->only, STR(""));
+    bool             all = !k->only || jv_lists(k->only, STR(""));
     const struct jv *from = all ? jv_get(k->schema, "properties") : k->only;
     *at = *at ? (*at)->next : jv_is(from, all ? JSON_OBJECT : JSON_ARRAY) ? from->child : NULL;
     while (!all && *at && !is_offered(k, *at)) *at = (*at)->next;

@@ -347,16 +347,9 @@ static enum err find_summary(struct build *b, const struct fact *const *v, size_
     return OK;
 }
 
-static bool lists(const struct jv *runs, struct str run)
-{
-    JV_EACH (v, runs)
-        if (str_eq(jv_str(v), run)) return true;
-    return false;
-}
-
 static bool is_covered(const struct build *b, const struct fact *x)
 {
-    return b->summary && x->seq <= (uint64_t)b->summary->upto && !lists(b->open, x->run);
+    return b->summary && x->seq <= (uint64_t)b->summary->upto && !jv_lists(b->open, x->run);
 }
 
 static void add_effects(struct build *b, struct msg *m, const struct fact *x);
@@ -697,7 +690,7 @@ enum err history_build(struct arena *a, const struct fold *f, struct str provide
 /* Not of the range, or told as it is. */
 static bool is_beside(const struct build *b, const struct fact *x)
 {
-    return is_covered(b, x) || x->seq > b->range->upto || lists(b->left_open, x->run);
+    return is_covered(b, x) || x->seq > b->range->upto || jv_lists(b->left_open, x->run);
 }
 
 enum err history_part(struct arena *a, const struct fold *f, const struct history_range *r,

@@ -219,21 +219,14 @@ static void post(struct letter *l)
 
 /* --- which concern a target ------------------------------------------------------------------------- */
 
-static bool is_in(const struct jv *list, struct str word)
-{
-    JV_EACH (v, list)
-        if (str_eq(jv_str(v), word)) return true;
-    return false;
-}
-
 static bool concerns(const struct notify_target *how, const struct store_row *row,
                      const struct jv *body)
 {
     const struct jv *who = jv_get(body, "who"), *from = jv_get(who, "from");
-    if (how->events && !is_in(how->events, row->event.kind)) return false;
+    if (how->events && !jv_lists(how->events, row->event.kind)) return false;
     if (!how->roles) return true;
-    if (!who) return is_in(how->roles, STR("owner"));
-    if (is_in(how->roles, jv_str_at(from, "role"))) return true;
+    if (!who) return jv_lists(how->roles, STR("owner"));
+    if (jv_lists(how->roles, jv_str_at(from, "role"))) return true;
     JV_EACH (role, how->roles) /* of a later step: from the moment that they are asked */
         if (rules_shows(who, &(struct voter){ .roles = jv_str(role) }, row->created_ms))
             return true;

@@ -35,6 +35,18 @@ TEST(the_tree_has_every_value_in_its_place)
     CHECK(jv_int_at(jv_get(v, "o"), "x", 0) == 1);
 }
 
+TEST(a_list_has_a_text_or_has_it_not)
+{
+    struct arena a;
+    struct jv   *v;
+    arena_init(&a, 0);
+    CHECK(json_parse(&a, STR("[\"a\",1,\"bc\",[\"d\"],null]"), &v, NULL) == OK);
+    CHECK(jv_lists(v, STR("a")) && jv_lists(v, STR("bc")));
+    CHECK(!jv_lists(v, STR("b")) && !jv_lists(v, STR("1")) && !jv_lists(v, STR("d")));
+    CHECK(!jv_lists(v, STR("")) && !jv_lists(v, STR_NONE) && !jv_lists(NULL, STR("a")));
+    arena_done(&a);
+}
+
 TEST(members_keep_their_order_and_their_decoded_keys)
 {
     struct jv  *v = parse("{\"z\":1,\"\\u0061\":2,\"m\\u0000\":3}");
