@@ -14,7 +14,9 @@ async function desk(t, approvals, hold = Promise.resolve()) {
         for await (const chunk of req) body += chunk;
         if (req.method === 'POST') told.push([req.url, body]);
         else await hold;
-        res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(req.method === 'POST' ? { id: 'x', status: 'approved' } : { next: null, approvals }));
+        const from = Number(new URL(req.url, 'http://x').searchParams.get('before') ?? 0), next = from + 500 < approvals.length ? String(from + 500) : null;
+        res.writeHead(200, { 'content-type': 'application/json' })
+            .end(JSON.stringify(req.method === 'POST' ? { id: 'x', status: 'approved' } : { next, approvals: approvals.slice(from, from + 500) }));
     });
     await new Promise((yes) => server.listen(0, '127.0.0.1', yes));
     t.defer(() => server.close());
@@ -70,6 +72,17 @@ test('what is typed before a request is on the screen is no answer to it', async
     s.type('q\n');
     same(await s.gone, 0, s.shown);
     same(told, []);
+});
+
+test('more than a page waits: all of it is shown, the oldest first', async (t) => {
+    const list = Array.from({ length: 1203 }, (_, i) => ({ id: `c${1203 - i}`, tool: 'pay', ask: `Pay ${1203 - i}?`, input: {}, said: '', thread: 't' }));
+    const { url } = await desk(t, list), r = await parley(['approvals', url]);
+    same([r.code, r.err, [...r.out.matchAll(/Pay (\d+)\?/g)].map((m) => Number(m[1]))], [0, '', list.map((a) => Number(a.id.slice(1))).reverse()]);
+    check(r.out.includes('1 of 1203') && r.out.includes('1203 of 1203'), r.out.slice(-200));
+    const s = terminal(t, ['approvals', url]);
+    await s.shows(/1 of 1203[^]*Pay 1\?[^]*\] $/);
+    s.type('q\n');
+    same(await s.gone, 0, s.shown);
 });
 
 test('words of models, tools and people do nothing to the terminal', async (t) => {

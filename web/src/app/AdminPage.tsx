@@ -176,13 +176,7 @@ function wordsOf(r: ApprovalRecord): string {
 }
 
 async function everything(have: ApprovalRecord[], next: string | null): Promise<ApprovalRecord[]> {
-  const all = [...have];
-  for (let from = next; from; ) {
-    const page = await api.approvals({ all: 'true', limit: '500', before: from });
-    all.push(...page.approvals);
-    from = page.next;
-  }
-  return all;
+  return next ? [...have, ...(await api.everyApproval({ all: 'true', before: next }))] : have;
 }
 
 const columns = ['id', 'requested_at', 'owner', 'tool', 'ask', 'input', 'status', 'decided_by', 'decided_via', 'decided_at', 'reason'] as const;

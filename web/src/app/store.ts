@@ -131,8 +131,8 @@ export async function refresh(): Promise<void> {
     if (!lists.me) await meet(await api.whoami());
     const [page, pending, unknown, tools] = await Promise.all([
       hasThreads(lists.me) ? api.threads() : { threads: [], next: null },
-      api.approvals({ status: 'pending' }),
-      api.approvals({ status: 'unknown' }).catch(() => ({ approvals: [] as ApprovalRecord[] })),
+      api.everyApproval({ status: 'pending' }),
+      api.everyApproval({ status: 'unknown' }).catch((): ApprovalRecord[] => []),
       lists.tools.length > 0 ? lists.tools : api.tools().then((x) => x.tools, () => lists.tools),
     ]);
     if (renaming || asked !== renamed || look < shown) return;
@@ -140,7 +140,7 @@ export async function refresh(): Promise<void> {
     const older = lists.threads
       .filter((x) => !page.threads.some((p) => p.id === x.id))
       .filter((x) => lists.next !== null || isOlder(x, page.threads));
-    const inbox = [...pending.approvals, ...unknown.approvals].filter((a) => concerns(a, mayDecide(lists.me)));
+    const inbox = [...pending, ...unknown].filter((a) => concerns(a, mayDecide(lists.me)));
     set({
       threads: lists.loaded && page.next ? [...page.threads, ...older] : page.threads,
       next: lists.loaded && older.length ? lists.next : page.next,

@@ -259,6 +259,17 @@ export class Api {
     return this.json('GET', `/v1/approvals?${q}`);
   }
 
+  /** All pages of that list, from `before` on. */
+  async everyApproval(query: { status?: string; before?: string; all?: string }): Promise<ApprovalRecord[]> {
+    const list: ApprovalRecord[] = [];
+    for (let before = query.before; ; ) {
+      const page = await this.approvals({ ...query, limit: '500', before });
+      list.push(...page.approvals);
+      if (!page.next) return list;
+      before = page.next;
+    }
+  }
+
   approval(id: string, signal?: AbortSignal): Promise<ApprovalRecord> {
     return this.json('GET', `/v1/approvals/${id}`, undefined, { signal });
   }
