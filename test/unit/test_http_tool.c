@@ -463,6 +463,76 @@ TEST(http_a_refused_address_has_failed)
     never_left("{\"url\":\"http://127.0.0.1:1/\"}", "private address");
 }
 
+/* Says something else than TLS to whoever comes. */
+static void no_tls(uv_stream_t *listener, int status)
+{
+    static uv_tcp_t peer;
+    uv_buf_t        words = uv_buf_init("no TLS here\r\n", 13);
+    must(status == 0 && uv_tcp_init(listener->loop, &peer) == 0);
+    must(uv_accept(listener, (uv_stream_t *)&peer) == 0);
+    CHECK(uv_try_write((uv_stream_t *)&peer, &words, 1) == 13);
+    uv_close((uv_handle_t *)&peer, NULL);
+}
+
+TEST(http_tls_that_fails_has_failed)
+{
+    struct sockaddr_in at;
+    uv_tcp_t           listener;
+    struct ran         r;
+    struct buf         why;
+    char               json[200];
+
+    begin();
+    buf_init(&why, 0);
+    REQUIRE(uv_tcp_init(&T->loop.uv, &listener) == 0);
+    REQUIRE(uv_ip4_addr("127.0.0.1", 0, &at) == 0);
+    REQUIRE(uv_tcp_bind(&listener, (struct sockaddr *)&at, 0) == 0);
+    REQUIRE(uv_listen((uv_stream_t *)&listener, 8, no_tls) == 0);
+    REQUIRE(uv_tcp_getsockname(&listener, (struct sockaddr *)&at, &(int){ sizeof at }) == 0);
+    snprintf(json, sizeof json, "{\"url\":\"https://127.0.0.1:%d/\",\"allow\":[\"127.0.0.1\"]}",
+             ntohs(at.sin_port));
+    struct tool *t = http_tool(json, 3000, &why);
+    REQUIRE(t);
+    ran_run(T, &r, t, "{}");
+    CHECK(r.outcome == TOOL_FAILED && str_has(r.text, "could not be reached"));
+    ran_done(&r);
+    buf_done(&why);
+    uv_close((uv_handle_t *)&listener, NULL);
+    end();
+}
+
+/* A listener that takes nobody and whose queue is full: the kernel lets whoever comes wait. */
+TEST(http_no_connection_in_time_has_failed)
+{
+    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+    socklen_t          len = sizeof at;
+    int                fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fillers[4];
+    struct ran         r;
+    struct buf         why;
+    char               json[200];
+
+    REQUIRE(fd >= 0 && bind(fd, (struct sockaddr *)&at, len) == 0 && listen(fd, 0) == 0);
+    REQUIRE(getsockname(fd, (struct sockaddr *)&at, &len) == 0);
+    for (size_t i = 0; i < 4; i++) {
+        fillers[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        REQUIRE(fillers[i] >= 0);
+        (void)connect(fillers[i], (struct sockaddr *)&at, sizeof at);
+    }
+    begin();
+    buf_init(&why, 0);
+    snprintf(json, sizeof json, "{\"url\":\"http://127.0.0.1:%d/\",\"allow\":[\"127.0.0.1\"]}",
+             ntohs(at.sin_port));
+    struct tool *t = http_tool(json, 300, &why);
+    REQUIRE(t);
+    ran_run(T, &r, t, "{}");
+    CHECK(r.outcome == TOOL_FAILED);
+    ran_done(&r);
+    buf_done(&why);
+    end();
+    for (size_t i = 0; i < 4; i++) close(fillers[i]);
+    close(fd);
+}
+
 TEST(a_request_that_acts_is_sent_once_whatever_becomes_of_a_kept_connection)
 {
     struct ran r;
