@@ -14,7 +14,7 @@ import { canonical } from './ledger.mjs';
 import * as office from './office.mjs';
 import { concerns } from './organisation.mjs';
 import * as speech from './speech.mjs';
-import { ANSWERS, OWNERS, memory, patience } from './world.mjs';
+import { ANSWERS, OWNERS, memory, ownersOf, patience } from './world.mjs';
 
 const ACK_MS = 4000;
 const LASTS = 8, SLOW_MAX = 4;        // tenths of a second that a level lasts; a slow machine takes so much longer at most
@@ -48,7 +48,7 @@ const DRAW = {
     again: (c) => ({ which: c.maybe(0.7) ? 0.999999 : c.share(), read: reading(c) }),
     decide: (c) => ({ door: c.weighted({ rest: 6, typed: 2, fn: 1, actions: 2, chat: 3, stream: 2, live: 3 }), which: c.share(), yes: c.maybe(0.75), ...(c.maybe(0.15) && { twice: c.pick(['rest', 'live', 'other']) }), read: reading(c),
         ...(c.maybe(0.05) && { odd: c.pick(['true', 1, null, 'args', 'payload']) }) }),
-    foreign: (c) => ({ door: c.pick(['rest', 'rest', 'typed', 'chat', 'live', 'settle', 'result', 'stop', 'look']), whose: c.pick(OWNERS), which: c.share() }),
+    foreign: (c) => ({ door: c.pick(['rest', 'rest', 'typed', 'chat', 'live', 'settle', 'result', 'stop', 'look', 'links', 'links', 'share', 'claim', 'agui', 'adk', 'responses']), whose: c.pick(OWNERS), which: c.share() }),
     result: (c) => ({ door: c.pick(['rest', 'rest', 'live', 'chat']), which: c.share(), value: c.pick([{ ok: true }, null, 'x', 5, [], 'x'.repeat(50000)]), ...(c.maybe(0.2) && { error: 'no' }), ...(c.maybe(0.2) && { twice: true }) }),
     claim: (c) => ({ which: c.share(), client: c.pick(['tab-1', 'tab-2', '']) }),
     settle: (c) => ({ which: c.share(), outcome: c.pick(['done', 'not_done', 'perhaps']), ...(c.maybe(0.3) && { result: { by: 'hand' } }) }),
@@ -98,7 +98,7 @@ export const watch = (c) => ({ op: 'watch', thread: c.int(THREADS), looks: Array
 export class Scene {
     constructor(world) {
         Object.assign(this, { world, said: new Map(), posts: new Map(), yes: new Map(), answered: new Map(), acks: [], removed: new Map(), cursors: new Map(), edited: new Set(), anew: [], rewritten: [], repeated: new Set(), opThread: new Map(), pending: {}, damaged: new Set(), takenBack: [], wishes: new Map(), edits: [], revoked: [], notDone: new Set(), responses: new Map(), chats: new Map(), named: new Map() });
-        this.threads = Object.fromEntries(OWNERS.map((who) => [who, Array.from({ length: THREADS }, (_, i) => `${who}-${i}`)]));
+        this.threads = Object.fromEntries(ownersOf(world.options).map((who) => [who, Array.from({ length: THREADS }, (_, i) => `${who}-${i}`)]));
     }
     thread(who, index) { const l = this.threads[who]; return l[index % l.length]; }
     met(who, id) { if (id && !this.threads[who].includes(id)) this.threads[who].push(id); }
@@ -282,23 +282,37 @@ export class Actor {
     }
     // Somebody else tries what is not his.
     async foreign(op) {
-        const owner = op.whose, by = this.who === owner ? (owner === 'ada' ? 'bob' : 'ada') : this.who;
+        const { open } = this.world.options, owner = open ? this.who : op.whose, by = open ? 'stranger' : this.who === owner ? (owner === 'ada' ? 'bob' : 'ada') : this.who;
         const waiting = this.world.options.approver ? await this.asked(owner, 'pending', 'max') : await this.asked(owner);
         const q = at(waiting, op.which), note = (r) => ({ status: r.status, by, note: r.json?.error?.code });
         if (!q) return { status: 'nothing' };
         // A name that nobody has may become somebody's own.
         const own = op.door === 'stop' && q.thread === 'never-was';
+        if (open && ['stop', 'look'].includes(op.door)) return { status: 'not foreign' };
         if (this.world.options.org && this.scene.mayDecide(by, owner, q.tool, q.input)) return { status: 'not foreign' };
-        const bad = (r, what) => { if (r.status === 200 && !own) this.world.violation('foreign', `${by} could ${what} of ${owner}: ${r.text.slice(0, 300)}`, { n: op.n, who: owner, thread: q.thread, key: op.door }); return note(r); };
+        const bad = (r, what) => { if ([200, 201].includes(r.status) && !own) this.world.violation('foreign', `${by} could ${what} of ${owner}: ${r.text.slice(0, 300)}`, { n: op.n, who: owner, thread: q.thread, key: op.door }); return note(r); };
         if (op.door === 'rest') return bad(await this.send('POST', `/v1/approvals/${q.id}`, { confirmed: true }, {}, by), 'decide a question');
         if (op.door === 'settle') return bad(await this.send('POST', `/v1/approvals/${q.id}/settle`, { outcome: 'done' }, {}, by), 'settle a call');
         if (op.door === 'look') return bad(await this.send('GET', `/v1/approvals/${q.id}`, undefined, {}, by), 'read a question');
         if (op.door === 'stop') return bad(await this.send('POST', `/v1/threads/${q.thread}/stop`, {}, {}, by), 'stop a run');
         if (op.door === 'result') return bad(await this.send('POST', `/v1/threads/${q.thread}/results/${q.tool_use_id}`, { result: 1 }, {}, by), 'hand in a result');
+        if (op.door === 'claim') return bad(await this.send('POST', `/v1/threads/${q.thread}/results/${q.tool_use_id}/claim`, { client: 'tab' }, {}, by), 'claim a call');
+        if (op.door === 'share') return bad(await this.send('POST', `/v1/threads/${q.thread}/share`, {}, {}, by), 'share a conversation');
+        if (op.door === 'links') return bad(await this.linked(q, owner, by), 'make a link that decides a question');
+        if (op.door === 'agui') return note(await this.send('POST', '/ag-ui', { threadId: q.thread, runId: `r-${op.n}`, messages: [], resume: [{ interruptId: q.id, status: 'resolved', payload: { approved: true } }] }, {}, by));
+        if (op.door === 'adk') return note(await this.send('POST', '/run', { appName: 'default', userId: by, sessionId: q.thread, newMessage: { role: 'user', parts: [{ functionResponse: { id: q.id, name: 'adk_request_confirmation', response: { confirmed: true } } }] } }, {}, by));
+        if (op.door === 'responses') return note(await this.send('POST', '/v1/responses', { input: [{ type: 'mcp_approval_response', approval_request_id: q.id, approve: true }] }, {}, by));
         if (op.door === 'live') return this.onSocket(q.thread, by, (s) => s.send({ type: 'approval', id: q.id, confirmed: true }), q.id);
         if (op.door === 'typed') return note(await this.send('POST', '/v1/chat/stream', { thread_id: q.thread, action: { action: 'approve', data: { confirmation_id: q.id } } }, {}, by));
         const part = { type: `tool-${q.tool}`, toolCallId: q.tool_use_id, state: 'approval-responded', input: q.input, approval: { id: q.id, approved: true } };
         return note(await this.send('POST', '/api/chat', { id: q.thread, messages: [{ id: 'm', role: 'assistant', parts: [part] }], trigger: 'submit-message', messageId: 'm' }, {}, by));
+    }
+
+    // A link for the owner by somebody else; where there is one, it is used.
+    async linked(q, owner, by) {
+        const made = await this.send('POST', `/v1/approvals/${q.id}/links`, { for: owner }, {}, by);
+        if (made.status === 201) await this.send('POST', new URL(made.json.url).pathname, 'decision=approve', { headers: { 'content-type': 'application/x-www-form-urlencoded' } }, null);
+        return made;
     }
 
     // --- a browser's tools -----------------------------------------------------------------------------------

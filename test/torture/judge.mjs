@@ -10,6 +10,7 @@
 //   acked      what was acknowledged is there after a restart; what was removed is not
 //   foreign    nobody else's yes is in the log; a tool's question goes to the person whose call it is
 //   rest       every thread ends or waits for somebody, and can be read; what a model is asked at rest comes to something
+//   left       what a process left unfinished, the next one finishes: it is not told that the model is busy
 //   memory     at rest a server holds no more than what its limits say, and the same work again and again lets nothing grow
 //   and those of an organisation: judge_office.mjs
 import { execFile } from 'node:child_process';
@@ -19,11 +20,12 @@ import { send } from './client.mjs';
 import * as office from './judge_office.mjs';
 import { canonical } from './ledger.mjs';
 import { above } from './organisation.mjs';
-import { OWNERS, POLICY, descriptors, memory, orphans, patience, policyOf } from './world.mjs';
+import { POLICY, descriptors, memory, orphans, ownersOf, patience, policyOf } from './world.mjs';
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const REST_MS = 25000;              // a tool's timeout, a model's, and a slow machine
 const TRIES = 6;                       // of one step: three models on a page, each asked twice
+const BEGINS = ['message', 'action', 'retry'];
 const WRITTEN = ['step', 'summary', 'ended'];
 const HELD = 256 * 1048576;              // at rest: the program, idle conversations, the sanitizer's quarantine; some 90 MiB as a rule
 const GROWTH = 10 * 1048576;            // each of the equal rounds moves 4 MB of words in and out several times
@@ -46,10 +48,11 @@ const DUPLICATE_MEMBER = /"(\w+)"\s*:.*"\1"\s*:/i;
 
 export class Judge {
     constructor(world, scene) {
-        Object.assign(this, { world, scene, calls: new Map() });
+        Object.assign(this, { world, scene, calls: new Map(), left: new Set() });
         world.onEffect = (l) => this.effect(l);
     }
     say(rule, text, more) { this.world.violation(rule, text, more); }
+    get owners() { return ownersOf(this.world.options); }
 
     // --- at the effect ------------------------------------------------------------------------------------------
 
@@ -87,7 +90,7 @@ export class Judge {
         for (const name of l.accepted ?? []) if (!this.accepted(name, l.args?.who)) this.say('guard', `${l.server}/${l.tool} was told "accept" to ${name}, and nobody who may did: ${l.raw.slice(0, 300)}`, { key: 'mcp question' });
     }
     accepted(name, owner) {
-        return [...this.scene.yes.values()].flat().some((y) => y.ask.includes(`(${name})`) && (!OWNERS.includes(owner) || this.scene.mayDecide(y.who, owner, '', {})));
+        return [...this.scene.yes.values()].flat().some((y) => y.ask.includes(`(${name})`) && (!this.owners.includes(owner) || this.scene.mayDecide(y.who, owner, '', {})));
     }
 
     // --- the store of a stopped server -----------------------------------------------------------------------------
@@ -122,6 +125,7 @@ export class Judge {
         office.tries(this);
         office.budget(this, threads.values());
         this.inVain([...threads.values()]);
+        this.leftBehind(threads.values());
         this.questions(d.approval, threads);
         this.acks([...threads.values()]);
     }
@@ -134,7 +138,7 @@ export class Judge {
         t.facts.forEach((f, i) => {
             if (f.seq !== i + 1) this.say('store', `${t.owner}/${t.name}: fact ${f.seq} stands where ${i + 1} should`, { who: t.owner, thread: t.name, key: 'gap' });
             if (i <= copied) return;
-            if (['message', 'action', 'retry'].includes(f.kind)) {
+            if (BEGINS.includes(f.kind)) {
                 // What is not to be seen any more cannot be replaced: then the conversation goes on as it is.
                 const goesOn = f.kind === 'retry' && f.from_end && seen.find((r) => r.ids.includes(f.of))?.outcome === 'error';
                 const of = goesOn ? -1 : f.kind === 'retry' ? seen.findIndex((r) => r.ids.includes(f.of)) : f.replaces ? seen.findIndex((r) => r.message === f.replaces) : -1;
@@ -213,11 +217,19 @@ export class Judge {
         const wrong = ['denied', 'expired', 'duplicate'].includes(c.outcome) || c.decided?.outcome === 'replaced' || (c.outcome === 'failed' && !policy.idempotent && !SAID_FAILED[l.kind].includes(how)) || (c.outcome === 'cancelled' && !policy.low && !policy.idempotent);
         if (wrong) this.say('outcome', `${l.tool} happened (${how}) and is told as ${c.outcome}: ${c.id}`, { ...at, key: `${l.kind} ${how} ${c.outcome}` });
     }
+    // Nobody is there to try again what a process left behind.
+    leftBehind(threads) {
+        for (const t of threads) {
+            const over = new Map(t.facts.filter((f) => f.kind === 'ended').map((f) => [f.run, f])), last = t.facts.findLast((f) => BEGINS.includes(f.kind));
+            for (const [run, f] of over) if (this.left.has(run) && f.code === 'model_busy') this.say('left', `${t.owner}/${t.name}: a run that a restart interrupted ended as ${f.code}: ${run}`, { who: t.owner, thread: t.name, key: f.code });
+            if (last && !over.has(last.run)) this.left.add(last.run);
+        }
+    }
     // A tool's question names whose call it was.
     questions(rows, threads) {
         for (const a of rows) {
             const whose = /for \((\w+)\)/.exec(a.body)?.[1], t = threads.get(a.thread);
-            if (whose && OWNERS.includes(whose) && whose !== a.owner) this.say('foreign', `a question about ${whose}'s call was put to ${a.owner}: ${a.body.slice(0, 200)}`, { who: a.owner, thread: t?.name, key: 'question' });
+            if (whose && this.owners.includes(whose) && whose !== a.owner) this.say('foreign', `a question about ${whose}'s call was put to ${a.owner}: ${a.body.slice(0, 200)}`, { who: a.owner, thread: t?.name, key: 'question' });
         }
     }
     acks(threads) {
@@ -263,7 +275,7 @@ export class Judge {
         do {
             if (!this.world.up) return;
             busy = [];
-            for (const who of OWNERS) for (const t of await this.threads(who) ?? []) if (t.state === 'running' && !this.scene.damaged.has(`${who}/${t.id}`)) busy.push(`${who}/${t.id}`);
+            for (const who of this.owners) for (const t of await this.threads(who) ?? []) if (t.state === 'running' && !this.scene.damaged.has(`${who}/${t.id}`)) busy.push(`${who}/${t.id}`);
             if (!busy.length) break;
             await pause(300);
         } while (Date.now() < end);
@@ -306,7 +318,7 @@ export class Judge {
         const { world } = this, rss = [], fds = [];
         for (let i = 0; i < 3 && world.up; i++) {
             for (let k = 0; k < 8; k++) {
-                const text = `${'word '.repeat(100000)} [op -1]`, who = OWNERS[k % OWNERS.length], thread = `same-${k}`;
+                const text = `${'word '.repeat(100000)} [op -1]`, who = this.owners[k % this.owners.length], thread = `same-${k}`;
                 await send(world, who, 'POST', '/api/chat', { id: thread, messages: [{ id: `m-${i}-${k}`, role: 'user', parts: [{ type: 'text', text }] }], trigger: 'submit-message' });
                 await send(world, who, 'GET', `/v1/threads/${thread}`);
                 await send(world, who, 'DELETE', `/v1/threads/${thread}`);
@@ -324,7 +336,7 @@ export class Judge {
     }
     async readable() {
         const approver = this.world.options.approver;
-        for (const who of OWNERS) {
+        for (const who of this.owners) {
             const list = await this.threads(who), r = await this.get(approver ? 'max' : who, '/v1/approvals?status=pending');
             if (!list || r.status !== 200) { if (this.world.up) this.say('rest', `the lists of ${who} cannot be read: ${r.status} ${r.text.slice(0, 100)}`, { who, key: 'list' }); continue; }
             const pending = r.json.approvals.filter((a) => !a.owner || a.owner === who);

@@ -50,7 +50,18 @@ const of = (tool, text = args(), owner) => new Tale().thread(owner).call(tool, t
 const refund = (wish) => of('refund').grant(wish);
 const BIG = args({ amount: 500 });
 
+// A run that was under way when the server was stopped, if `restarted`, and how it ended.
+function ended(code, restarted) {
+    const t = new Tale().thread();
+    if (restarted) t.judged();
+    t.add('ended', { run: 'r', outcome: 'error', code }, NOW + S);
+    return t;
+}
+
 const TALES = {
+    'what was left behind is told that the model is busy': [() => ended('model_busy', true), ['left model_busy']],
+    'whoever is there is told that the model is busy': [() => ended('model_busy', false), []],
+    'what was left behind fails for another reason': [() => ended('model_auth', true), []],
     'two of finance said yes': [() => of('pay', BIG).yes('fay').yes('fin').decided('fin'), []],
     'one of two': [() => of('pay', BIG).yes('fay').decided('fay'), ['votes pay rest']],
     'a yes that was taken back': [() => of('pay', BIG).yes('fay').back('fay', NOW + 100).yes('fin', NOW + 200).decided('fin'), ['votes pay rest']],

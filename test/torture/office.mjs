@@ -104,7 +104,7 @@ export const perform = {
         const r = await actor.send('GET', `/v1/approvals/events${after ? `?after=${after}` : ''}`, undefined, { stay: op.stay }, op.ear);
         for (const { id, data } of events(r.text)) {
             if (id) scene.heard = id;
-            const a = data.approval, mine = a && (!a.owner || a.owner === op.ear || (options.org && [0, 1].some((v) => mayHear(options, op.ear, a.owner, a.tool, a.input, version + v))));
+            const a = data.approval, mine = a && (options.open || !a.owner || a.owner === op.ear || (options.org && [0, 1].some((v) => mayHear(options, op.ear, a.owner, a.tool, a.input, version + v))));
             if (a && !mine) world.violation('foreign', `${op.ear} heard of a question of ${a.owner} that is not theirs: ${JSON.stringify(a).slice(0, 200)}`, { n: op.n, who: a.owner, thread: a.thread, key: 'event' });
         }
         return { status: r.status };

@@ -4,7 +4,7 @@ import { pause } from '../lib/check.mjs';
 import { Actor, Scene, draw, tables, watch } from './actors.mjs';
 import { Chance } from './chance.mjs';
 import { Judge } from './judge.mjs';
-import { OWNERS, World, patience } from './world.mjs';
+import { World, ownersOf, patience } from './world.mjs';
 
 const TABS = 3;                        // of each owner
 const OPS_MAX = 60;                    // of one actor, some 15 s: on a slow machine a round takes longer and is still the same round
@@ -15,7 +15,7 @@ const STARTS_MAX = 4;                  // in a row that fail: the store kills th
 
 export function drawOptions(seed) {
     const c = new Chance(seed, 'world');
-    return { model: c.pick(['a', 'o', 'g']), hold: c.maybe(0.25), demo: c.maybe(0.3), approver: c.maybe(0.15), threads: c.pick([1, 2, 4, 1000]), ...(c.maybe(0.3) && { runs: c.pick([1, 2, 5]) }), ...(c.maybe(0.3) && { allRuns: c.pick([3, 6]) }), ...(c.maybe(0.15) && { expires: c.pick([1, 3]) }), restart_ms: c.pick([1500, 3000, 6000]), ...(c.maybe(0.25) && { absent: true }), ...office(c) };
+    return { model: c.pick(['a', 'o', 'g']), hold: c.maybe(0.25), demo: c.maybe(0.3), approver: c.maybe(0.15), threads: c.pick([1, 2, 4, 1000]), ...(c.maybe(0.3) && { runs: c.pick([1, 2, 5]) }), ...(c.maybe(0.3) && { allRuns: c.pick([3, 6]) }), ...(c.maybe(0.15) && { expires: c.pick([1, 3]) }), restart_ms: c.pick([1500, 3000, 6000]), ...(c.maybe(0.25) && { absent: true }), ...office(c), ...narrow(c), ...alone(c) };
 }
 
 // An organisation's rules (in how many seconds the next are asked), and a budget of tokens for each.
@@ -23,6 +23,11 @@ function office(c) {
     const org = c.maybe(0.4) ? { org: c.pick([1, 3, 10]), approver: false } : {};
     return { ...org, ...(c.maybe(0.08) && { budget: { hard: c.pick([300, 900]), ...(c.maybe(0.5) && { soft: 200 }) } }) };
 }
+
+// A model that takes a few at once, so that what a crash left behind has to stand in line.
+const narrow = (c) => (c.maybe(0.2) ? { concurrent: c.pick([1, 2, 4]) } : {});
+// Nobody signs in: one person with the start token, and strangers on the same machine.
+const alone = (c) => (c.maybe(0.15) ? { open: true, approver: false, org: undefined } : {});
 
 // How a process ends, and whether the next one has a fault ordered: an end at a place where responsibility changes hands, or something that fails once.
 const POINTS = ['store.before_commit', 'store.after_commit', 'thread.loaded', 'thread.before_append', 'thread.take', 'thread.before_answer', 'thread.answered', 'thread.committed',
@@ -73,8 +78,9 @@ export class Round {
     }
     async drive() {
         this.began = Date.now();
-        const names = OWNERS.flatMap((who) => Array.from({ length: TABS }, (_, i) => `${who}.${i}`));
-        const actors = this.actors = [...names, ...OWNERS.map((who) => `${who}.eye`), 'god'];
+        const owners = ownersOf(this.options), tabs = TABS * (this.options.open ? 3 : 1);
+        const names = owners.flatMap((who) => Array.from({ length: tabs }, (_, i) => `${who}.${i}`));
+        const actors = this.actors = [...names, ...owners.map((who) => `${who}.eye`), 'god'];
         this.acting = names.length;
         await Promise.all(actors.map((a) => (this.replayed ? this.replay(a) : this.act(a)).finally(() => { if (names.includes(a)) this.acting--; })));
     }
@@ -118,13 +124,13 @@ export class Round {
         const hit = damage === undefined ? undefined : await this.judge.damage(damage);
         const status = await this.startAgain(fault);
         // They sat in front of their questions all the time, and say yes in the very first moment.
-        const yes = hurried === undefined || !status ? [] : (await Promise.all(OWNERS.map((who) => new Actor(world, this.scene, who).hurry({ n, which: hurried })))).flat();
+        const yes = hurried === undefined || !status ? [] : (await Promise.all(ownersOf(this.options).map((who) => new Actor(world, this.scene, who).hurry({ n, which: hurried })))).flat();
         return { status, ...(hit && { hit }), ...(yes.length && { yes }) };
     }
     // Until a question waits for somebody, or it takes too long.
     async question() {
         for (const end = Date.now() + ASKED_MS * patience(); Date.now() < end && this.world.up && !this.over; await pause(50))
-            for (const who of OWNERS) if ((await new Actor(this.world, this.scene, who).asked(who, 'pending', this.world.options.approver ? 'max' : who)).length) return;
+            for (const who of ownersOf(this.options)) if ((await new Actor(this.world, this.scene, who).asked(who, 'pending', this.world.options.approver ? 'max' : who)).length) return;
     }
     // Somebody has to start a server that crashed: whoever sees it first.
     revive() { return this.reviving ??= this.startAgain().finally(() => { this.reviving = undefined; }); }

@@ -26,7 +26,10 @@ const THREADS_BYTES = 16 * 1048576;          // limits.threads_bytes: what idle 
 export const TOOL_SECONDS = 4;
 
 export const OWNERS = ['ada', 'bob', 'cyd'];
-export const keyOf = (who) => `key-of-${who}-0123456789abcdef`;
+// Without sign-in everybody is "local", and who has the start token is the person; all other keys are worth nothing there.
+export const ownersOf = (options) => (options.open ? ['local'] : OWNERS);
+const TOKEN = 'the-start-token-of-this-world-0123456789';
+export const keyOf = (who) => (who === 'local' ? TOKEN : `key-of-${who}-0123456789abcdef`);
 const sha = (s) => createHash('sha256').update(s).digest('hex');
 // A machine that others use is slow, and that is not the server's fault: bounds are stretched by how many wait for a core.
 export const patience = () => Math.max(1, os.loadavg()[0] / (2 * os.cpus().length));
@@ -59,7 +62,7 @@ export class World {
     config() {
         const o = this.options, base = `http://127.0.0.1:${this.model.port}`, tool = (name) => ({ url: `http://127.0.0.1:${this.tools.port}/tool/${name}/${this.version}`, allow: ['127.0.0.1'] });
         const exec = (name) => ({ command: ['python3', '-S', '-E', 'pay.py'], cwd: path.join(HERE, 'tools'), network: true, env: { TORTURE_LEDGER: String(this.tools.port), TORTURE_TOOL: name } });
-        const model = (provider, at) => ({ provider, model: 'm', api_key: 'text:key', base_url: base + at, retries: 1, timeouts: { connect: 3, first_byte: 5, idle: 5, total: 20, wait: 2 } });
+        const model = (provider, at) => ({ provider, model: 'm', api_key: 'text:key', base_url: base + at, retries: 1, timeouts: { connect: 3, first_byte: 5, idle: 5, total: 20, wait: 2 }, ...(o.concurrent && { concurrent: o.concurrent }) });
         const t = (description, more) => ({ description, timeout: TOOL_SECONDS, input_schema: PAY, ...more });
         const { refund, order, reserve } = terms({ url: `http://127.0.0.1:${this.tools.port}/check`, allow: ['127.0.0.1'] });
         return {
@@ -68,7 +71,7 @@ export class World {
             pages: { default: { model: o.model ?? 'a' }, anthropic: { model: 'a' }, openai: { model: 'o' }, gemini: { model: 'g' }, many: { model: ['o', 'g', 'a'] }, few: { model: 'o', tools: ['note', 'pay', 'paint'] } },
             actions: { transfer: { tool: 'pay' }, wire: { tool: 'wire_money' }, draw: { tool: 'paint' } },
             approvals: { on_new_message: o.hold ? 'hold' : 'supersede', who: o.approver ? 'approver' : 'owner', expires: o.expires ?? 86400, ...(o.org && { rules: rules(o.org) }) },
-            auth: { keys: this.keys() }, public_url: 'http://127.0.0.1', links: { key: 'text:0123456789abcdef0123456789abcdef' }, mcp: { wait: 1 },
+            ...(!o.open && { auth: { keys: this.keys() } }), public_url: 'http://127.0.0.1', links: { key: 'text:0123456789abcdef0123456789abcdef' }, mcp: { wait: 1 },
             ...(o.budget && { budgets: [{ for: 'principal', tokens: o.budget }] }),
             limits: { per_principal: { requests_per_minute: 0, runs: o.runs ?? 0 }, threads_in_memory: o.threads ?? 4, threads_bytes: THREADS_BYTES, answers: ANSWERS, ...(o.allRuns && { runs: o.allRuns }) },
             tools: {
@@ -125,7 +128,7 @@ export class World {
     // fault: an order as in src/base/fault.h; the process may then end by itself, as by kill -9.
     async start(fault) {
         this.versions.push({ at: Date.now(), version: this.version });
-        const env = { ...(fault && { PARLEY_FAULT: fault }), HOME: this.dir, LANG: 'C.UTF-8', TORTURE_LEDGER: String(this.tools.port),
+        const env = { ...(fault && { PARLEY_FAULT: fault }), ...(this.options.open && { PARLEY_TOKEN: TOKEN }), HOME: this.dir, LANG: 'C.UTF-8', TORTURE_LEDGER: String(this.tools.port),
             ASAN_OPTIONS: 'detect_leaks=1:abort_on_error=0:exitcode=99:quarantine_size_mb=24:malloc_context_size=12:allocator_release_to_os_interval_ms=500',
             UBSAN_OPTIONS: 'halt_on_error=1:print_stacktrace=1:exitcode=99', LSAN_OPTIONS: 'exitcode=98' };
         const server = this.server = new Server({ bin: BIN, dir: this.dir, store: this.db, config: this.config(), env }).spawn();
