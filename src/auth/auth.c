@@ -172,21 +172,30 @@ static enum auth_verdict check_key(const struct auth_setup *s, struct str token,
     return AUTH_GOOD;
 }
 
+/* The one that they showed; NULL: it is not in the configuration any more. */
+static const struct auth_key *key_of(const struct auth_setup *s, struct arena *mem,
+                                     const struct principal *p)
+{
+    for (size_t i = 0; i < s->key_count; i++) {
+        struct str proof = auth_proof(mem, "key", s->keys[i].sha256);
+        if (proof.ptr && str_eq(proof, p->proof) && str_eq(s->keys[i].principal, p->name))
+            return &s->keys[i];
+    }
+    return NULL;
+}
+
 /* A key that is still in the configuration, with what is said of it there now. */
 static bool key_stands(const struct auth_setup *s, struct arena *mem, struct principal *p)
 {
-    int64_t until_s = p->until_s;
+    int64_t                until_s = p->until_s;
+    struct str             proof = p->proof;
+    const struct auth_key *k = key_of(s, mem, p);
 
-    for (size_t i = 0; i < s->key_count; i++) {
-        struct str proof = auth_proof(mem, "key", s->keys[i].sha256);
-        if (!proof.ptr || !str_eq(proof, p->proof) || !str_eq(s->keys[i].principal, p->name))
-            continue;
-        *p = key_principal(&s->keys[i]);
-        p->proof = proof;
-        p->until_s = until_s;
-        return true;
-    }
-    return false;
+    if (!k) return false;
+    *p = key_principal(k);
+    p->proof = proof;
+    p->until_s = until_s;
+    return true;
 }
 
 static struct str jwt_proof(const struct auth_setup *s, struct arena *mem)
@@ -201,6 +210,35 @@ bool auth_stands(const struct auth *a, struct arena *mem, struct principal *p)
     if (str_starts(p->proof, STR("key "))) return key_stands(a->setup, mem, p);
     if (jwt.ptr && str_eq(p->proof, jwt)) return true;
     return a->oidc && str_eq(p->proof, oidc_proof(a->oidc, mem));
+}
+
+/* --- for whom a key asks ---------------------------------------------------------------------- */
+
+/* Its time counts when the request is made; what is begun with it goes on. */
+static struct str signed_user(struct str secret, struct arena *mem, struct str token,
+                              const char **why)
+{
+    struct jwt_keys   keys = { 0 };
+    struct jwt_rules  rules = { .algorithms = ALG_HS256, .sole = true };
+    struct jwt_claims claims = { 0 };
+    bool              good =
+        jwt_keys_read(&keys, secret, ALG_HS256, why) == OK &&
+        jwt_check(&keys, &rules, token, clock_wall_ms() / 1000, mem, &claims, why) == JWT_GOOD;
+    jwt_keys_done(&keys);
+    return good ? claims.subject : STR_NONE;
+}
+
+struct str auth_user(const struct auth *a, struct arena *mem, const struct principal *p,
+                     struct str value, const char **why)
+{
+    const struct auth_key *k = key_of(a->setup, mem, p);
+
+    *why = "unknown key";
+    if (!k) return STR_NONE;
+    if (k->user_secret.len) return signed_user(k->user_secret, mem, value, why);
+    /* It would be another name with each token, and one that looks as if somebody had checked it. */
+    *why = "a signed token in place of a name, and no \"user_secret\" to check it with";
+    return str_starts(value, STR("eyJ")) && jwt_looks_like(value) ? STR_NONE : value;
 }
 
 /* --- signed tokens ---------------------------------------------------------------------------- */

@@ -32,6 +32,7 @@ struct auth_key {
     struct str claims;      /* as principal.h has them */
     bool       shared;      /* by several people: see principal.h */
     struct str user_header; /* says for whom it asks; STR_NONE: nobody else */
+    struct str user_secret; /* and in a token that is signed with this; STR_NONE: by a plain name */
 };
 
 struct auth_setup {
@@ -76,6 +77,12 @@ enum auth_verdict {
  * of the token. */
 MUST_CHECK enum auth_verdict auth_token(struct auth *a, struct str token, struct arena *mem,
                                         struct principal *out, const char **why);
+
+/* Whom somebody with a key asks for, as `value` of their user_header says: a name, or where the key
+ * has a secret for it the subject of a token that is signed with that. STR_NONE: it is not to be
+ * believed, *why as above. */
+struct str auth_user(const struct auth *a, struct arena *mem, const struct principal *p,
+                     struct str value, const char **why);
 
 struct sessions *auth_sessions(struct auth *a);
 /* Whose session outlived the start it was made in: does what they showed then (p->proof) still

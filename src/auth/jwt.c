@@ -207,8 +207,8 @@ const struct jv *jwt_claim(const struct jv *claims, struct str where)
 static bool claims_fit(const struct jv *claims, const struct jwt_rules *r, int64_t now_s,
                        struct jwt_claims *out, const char **why)
 {
-    if (!str_eq(jv_str_at(claims, "iss"), r->issuer)) return bad(why, "another issuer");
-    if (!audience_fits(jv_get(claims, "aud"), r, &out->narrow))
+    if (!r->sole && !str_eq(jv_str_at(claims, "iss"), r->issuer)) return bad(why, "another issuer");
+    if (!r->sole && !audience_fits(jv_get(claims, "aud"), r, &out->narrow))
         return bad(why, "for another audience");
     if (!times_fit(claims, now_s, out, why)) return false;
     out->subject = jv_str_at(claims, "sub");

@@ -50,6 +50,8 @@ struct jwt_rules {
     const struct str *audiences;
     size_t            audience_count;
     struct str        narrow;
+    /* iss and aud are not looked at: whoever has the key signs for nobody else */
+    bool              sole;
 };
 
 struct jwt_claims {

@@ -138,7 +138,7 @@ static bool same_key(const struct auth_key *a, const struct auth_key *b)
     return memcmp(a->sha256, b->sha256, sizeof a->sha256) == 0 && a->roles == b->roles &&
            a->shared == b->shared && str_eq(a->principal, b->principal) &&
            str_eq(a->words, b->words) && str_eq(a->claims, b->claims) &&
-           str_eq(a->user_header, b->user_header);
+           str_eq(a->user_header, b->user_header) && str_eq(a->user_secret, b->user_secret);
 }
 
 static bool has_key(const struct auth_setup *s, const struct auth_key *key)

@@ -128,6 +128,20 @@ static struct str read_key_claims(struct config_build *b, const struct jv *v)
     return s;
 }
 
+static void read_user_secret(struct config_build *b, const struct jv *v, struct auth_key *k)
+{
+    struct jwt_keys keys = { 0 };
+    const char     *why;
+    bool            literal;
+
+    if (!v || !cfg_secret(b, v, "\"user_secret\"", &k->user_secret, &literal)) return;
+    if (!k->user_header.len)
+        cfg_bad(b, v, "\"user_secret\" checks the token in \"user_header\", and there is none");
+    else if (jwt_keys_read(&keys, k->user_secret, ALG_HS256, &why) != OK)
+        cfg_bad(b, v, "\"user_secret\" cannot be used: %s", why);
+    jwt_keys_done(&keys);
+}
+
 static void read_bearer(struct config_build *b, const struct jv *v)
 {
     static const struct bit ROLES[] = { { "user", ROLE_USER },
@@ -157,6 +171,7 @@ static void read_bearer(struct config_build *b, const struct jv *v)
     k.user_header = jv_str_at(v, "user_header");
     if (k.user_header.ptr && !str_is_token(k.user_header))
         cfg_bad(b, jv_get(v, "user_header"), "\"user_header\" must be the name of a header");
+    read_user_secret(b, jv_get(v, "user_secret"), &k);
     k.claims = read_key_claims(b, jv_get(v, "claims"));
     for (size_t i = 0; i < a->key_count; i++)
         if (memcmp(a->keys[i].sha256, k.sha256, sizeof k.sha256) == 0) {

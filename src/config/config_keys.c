@@ -540,6 +540,8 @@ const struct key_row CFG_ROWS[] = {
       "True: several people or a program use it, so on OpenAI's doors it answers no question." },
     { "auth.keys[].user_header", K_TEXT, "",
       "The header that says for whom a chat program asks; believed with this key only." },
+    { "auth.keys[].user_secret", K_SECRET, "",
+      "That header must hold a token (HS256, with exp) signed with this; its sub is the name." },
     { "auth.keys[].claims", K_FREE, "",
       "What a token would say of them beside: {\"email\": \"ada@example.org\"}." },
     { "auth.jwt", K_OBJECT, "", "Tokens of your identity provider." },

@@ -205,14 +205,16 @@ static enum identity local(struct app *a, struct request *q)
 }
 
 /* A chat program asks for one of its people: KEYPRINCIPAL/VALUE. Without a name it is nobody. */
-static enum identity on_behalf(const struct request *q, struct principal *p, const char **why)
+static enum identity on_behalf(const struct app *a, const struct request *q, struct principal *p,
+                               const char **why)
 {
     char       name[64];
     struct str value;
     if (p->user_header.len >= sizeof name) return IDENTITY_BAD;
     memcpy(name, p->user_header.ptr, p->user_header.len);
     name[p->user_header.len] = 0;
-    value = str_trim(request_header(q, name));
+    value = auth_user(a->auth, q->arena, p, str_trim(request_header(q, name)), why);
+    if (!value.ptr) return IDENTITY_BAD;
     *why = "the header that names the person is missing, or no name";
     if (!value.len || p->name.len + 1 + value.len > PRINCIPAL_MAX) return IDENTITY_BAD;
     for (size_t i = 0; i < value.len; i++)
@@ -274,7 +276,7 @@ enum identity identify(struct app *a, struct request *q, const char **why)
     enum identity who = IDENTITY_NONE;
     if (token.ptr) who = by_token(a, q, token, p, why);
     else if (!(q->access & KEYS_ONLY)) who = by_cookie(a, q, p, why);
-    if (who == IDENTITY_KNOWN && p->user_header.len) who = on_behalf(q, p, why);
+    if (who == IDENTITY_KNOWN && p->user_header.len) who = on_behalf(a, q, p, why);
     if (who == IDENTITY_KNOWN) who = note_roles(a, q, p);
     if (who != IDENTITY_KNOWN) return who;
     q->principal = p;

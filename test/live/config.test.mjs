@@ -42,6 +42,7 @@ for (const [what, text, line, reason] of BAD) {
 // What only this machine can show: a program, a folder, a key. `check` looks as `serve` does.
 const tool = (exec) => JSON.stringify({ tools: { t: { description: 'd', exec: { command: ['sh'], ...exec } } } }, null, 1);
 const jwt = (more) => JSON.stringify({ auth: { jwt: { issuer: 'i', audience: 'a', ...more } } }, null, 1);
+const key = (more) => JSON.stringify({ auth: { keys: [{ principal: 'p', sha256: '0'.repeat(64), ...more }] } }, null, 1);
 const lineOf = (text, word) => text.split('\n').findIndex((l) => l.includes(word)) + 1;
 const MISSING = [
     ['a program that is not installed', tool({ command: ['/nope/prog'] }), '"command"', /\/nope\/prog.*not installed/],
@@ -53,6 +54,8 @@ const MISSING = [
     ['a model header that cannot be sent', JSON.stringify({ model: { provider: 'openai', base_url: 'http://127.0.0.1:1/v1', headers: { 'x!y': 'v' } } }, null, 1), '"model"', /header/],
     ['a keys file that is not there', jwt({ keys_file: 'nope' }), '"keys_file"', /nope.*cannot be read/],
     ['a keys file without a fitting key', jwt({ keys_file: 'parley.json' }), '"keys_file"', /cannot be used: .*fits the configured algorithms/],
+    ['a secret for tokens of people that is too short', key({ user_header: 'X-User', user_secret: 'text:short' }), '"user_secret"', /at least 32 bytes/],
+    ['a secret for tokens and no header with one', key({ user_secret: `text:${'x'.repeat(32)}` }), '"user_secret"', /"user_header"/],
     ['an HS256 secret that is too short', jwt({ keys_file: 'short', algorithms: ['HS256'] }), '"keys_file"', /at least 32 bytes/],
 ];
 

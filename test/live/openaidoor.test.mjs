@@ -1,8 +1,9 @@
 // The doors of OpenAI's shape when something is odd: a model that fails, a number inside a character, a
 // response that was never kept, an address or a method that is none.
+import { createHmac } from 'node:crypto';
 import { check, same, test } from './lib.mjs';
 import { Chat, asksOf, respond, stream, textOf } from './openai.mjs';
-import { as, auth, script } from './org.mjs';
+import { as, auth, script, sha256 } from './org.mjs';
 
 const chunks = (s) => s.events.filter((e) => e.raw !== '[DONE]').map((e) => e.data);
 
@@ -184,4 +185,29 @@ test('a question that holds its conversation refuses a new message, and no clien
     const r = await server.post('/v1/responses', { input: 'Something else entirely, please', previous_response_id: asked.id });
     same(refused(r), [409, 'approval_pending', null, 'false']);
     same((await server.get('/v1/approvals?status=pending')).json.approvals.length, 1);
+});
+
+// --- for whom a chat program asks ----------------------------------------------------------------------------
+
+const SECRET = 'a secret of the chat program, 0123456789';
+const base64 = (v) => Buffer.from(typeof v === 'string' ? v : JSON.stringify(v)).toString('base64url');
+function token(claims, { secret = SECRET, alg = 'HS256' } = {}) {
+    const text = `${base64({ alg, typ: 'JWT' })}.${base64(claims)}`;
+    return `${text}.${alg === 'none' ? '' : createHmac('sha256', secret).update(text).digest('base64url')}`;
+}
+
+test('a chat program that signs whom it asks for is believed by its signature alone', async (t) => {
+    const keys = [{ sha256: sha256('w'), principal: 'webui', user_header: 'X-User', user_secret: 'env:CHAT_SECRET' }, { sha256: sha256('p'), principal: 'plain', user_header: 'X-User' }];
+    const server = await t.serve({ config: { auth: { keys } }, env: { CHAT_SECRET: SECRET } });
+    const soon = Math.floor(Date.now() / 1000) + 600, said = (user, bearer = 'w') => ({ authorization: `Bearer ${bearer}`, 'x-user': user });
+    const status = async (...who) => (await server.get('/v1/models', said(...who))).status;
+    for (const iss of [undefined, 'open-webui']) same(await status(token({ sub: 'u1', exp: soon, iss })), 200);
+    const wrong = { 'a plain name': 'u1', 'another secret': token({ sub: 'u1', exp: soon }, { secret: `${SECRET}!` }), 'no signature': token({ sub: 'u1', exp: soon }, { alg: 'none' }),
+        'no end': token({ sub: 'u1' }), 'over': token({ sub: 'u1', exp: soon - 1200 }), 'nobody': token({ exp: soon }), 'a path': token({ sub: 'a/b', exp: soon }), 'nothing': '' };
+    for (const [why, value] of Object.entries(wrong)) same(await status(value), 401, why);
+    const made = await respond(server, { input: 'Hello' }, said(token({ sub: 'u1', exp: soon })));
+    const seen = async (user) => (await server.get(`/v1/responses/${made.id}`, said(user))).status;
+    same([await seen(token({ sub: 'u1', exp: soon + 60 })), await seen(token({ sub: 'u2', exp: soon }))], [200, 404], 'a renewed token is the same person');
+    same([await status('u1', 'p'), await status(token({ sub: 'u1', exp: soon }), 'p')], [200, 401], 'a token is no name');
+    check(!server.err.includes(SECRET), 'the secret is not logged');
 });
