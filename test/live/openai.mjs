@@ -7,12 +7,51 @@ export const KNOWN = new Set(['response.created', 'response.in_progress', 'respo
     'response.mcp_call.in_progress', 'response.mcp_call.completed', 'response.mcp_call.failed', 'response.mcp_call_arguments.delta', 'response.mcp_call_arguments.done',
     'response.reasoning_summary_part.added', 'response.reasoning_summary_part.done', 'response.reasoning_summary_text.delta', 'response.reasoning_summary_text.done']);
 
-const MEMBERS = ['id', 'object', 'created_at', 'completed_at', 'status', 'incomplete_details', 'model', 'previous_response_id', 'instructions', 'output', 'error',
-    'tools', 'tool_choice', 'usage', 'max_output_tokens', 'max_tool_calls', 'store', 'background', 'metadata', 'safety_identifier', 'prompt_cache_key', 'conversation',
-    'truncation', 'parallel_tool_calls', 'text', 'top_p', 'temperature', 'presence_penalty', 'frequency_penalty', 'top_logprobs', 'reasoning', 'service_tier'];
+// What a response and its items are made of: all members, always, each of its kind; null only where that is said. A shape is a
+// predicate, a value, or an object of shapes.
+const text = (v) => typeof v === 'string', int = Number.isInteger, number = (v) => typeof v === 'number', flag = (v) => typeof v === 'boolean';
+const object = (v) => typeof v === 'object' && v !== null && !Array.isArray(v);
+const fits = (shape, v) => !misfit(shape, v);
+const or = (...shapes) => (v) => shapes.some((s) => fits(s, v));
+const maybe = (shape) => or(null, shape), list = (shape) => (v) => Array.isArray(v) && v.every((x) => fits(shape, x));
+function misfit(shape, v, at = '') {
+    if (typeof shape === 'function') return shape(v) ? undefined : `${at} is ${JSON.stringify(v)}`;
+    if (!object(shape)) return shape === v ? undefined : `${at} is ${JSON.stringify(v)} and not ${JSON.stringify(shape)}`;
+    if (!object(v)) return `${at} is no object: ${JSON.stringify(v)}`;
+    for (const [name, inner] of Object.entries(shape)) {
+        const wrong = name in v ? misfit(inner, v[name], `${at}.${name}`) : `${at}.${name} is missing`;
+        if (wrong) return wrong;
+    }
+    return undefined;
+}
+
+const STATUS = or('in_progress', 'completed', 'incomplete', 'failed'), NAMED = { name: text, arguments: text };
+const RAN = { ...NAMED, id: text, status: STATUS, output: maybe(text), error: maybe(object), approval_request_id: maybe(text) };
+const ITEMS = {
+    message: { id: text, status: STATUS, role: 'assistant', content: list({ type: 'output_text', text, annotations: list(object), logprobs: list(object) }) },
+    reasoning: { id: text, summary: list({ type: 'summary_text', text }) },
+    function_call: { ...NAMED, id: text, call_id: text, status: STATUS },
+    mcp_call: { ...RAN, server_label: text },
+    mcp_approval_request: { ...NAMED, id: text, server_label: text },
+    'parley:tool_call': { ...RAN, call_id: text },
+    'parley:approval_request': { ...NAMED, id: text, status: 'completed', call_id: text, ask: text, risk: maybe(text), expires_at: maybe((v) => !Number.isNaN(Date.parse(v)) && text(v)),
+        arguments_sha256: text, url: text, decision: null },
+};
+const RESPONSE = {
+    id: (v) => /^resp_[\w-]{22}$/.test(v), object: 'response', created_at: int, completed_at: maybe(int), status: or('in_progress', 'completed', 'failed', 'incomplete', 'cancelled'),
+    incomplete_details: maybe({ reason: text }), model: text, previous_response_id: maybe(text), instructions: maybe(text), output: Array.isArray,
+    error: maybe({ type: text, code: text, message: text, param: maybe(text) }),
+    tools: list({ type: 'function', name: text, description: maybe(text), parameters: maybe(object), strict: maybe(flag) }), tool_choice: or(text, object),
+    usage: maybe({ input_tokens: int, output_tokens: int, total_tokens: int, input_tokens_details: { cached_tokens: int }, output_tokens_details: { reasoning_tokens: int } }),
+    max_output_tokens: maybe(int), max_tool_calls: maybe(int), store: flag, background: flag, metadata: (v) => object(v) && Object.values(v).every(text),
+    safety_identifier: maybe(text), prompt_cache_key: maybe(text), conversation: { id: text }, truncation: 'disabled', parallel_tool_calls: true,
+    text: { format: { type: 'text' } }, top_p: number, temperature: number, presence_penalty: number, frequency_penalty: number, top_logprobs: 0,
+    reasoning: { effort: maybe(text), summary: maybe(text) }, service_tier: 'default',
+};
 
 export function whole(r) {
-    for (const m of MEMBERS) check(m in r, `a response has "${m}": ${JSON.stringify(r)}`);
+    const wrong = misfit(RESPONSE, r, 'response') ?? r.output.map((x, i) => (ITEMS[x.type] ? misfit(ITEMS[x.type], x, `output[${i}]`) : `an item of no known type: ${x.type}`)).find(Boolean);
+    check(!wrong, `${wrong}: ${JSON.stringify(r)}`);
     return r;
 }
 
