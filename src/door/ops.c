@@ -108,7 +108,7 @@ static void on_tool_counts(struct store_list *l, enum err e, const struct store_
 void ops_tools(struct server *s, struct request *q)
 {
     struct listing *k;
-    if (!store_shared(hub_setup(app_of(s)->hub)->store)) tell_tools(q, (struct counts){ 0 });
+    if (!hub_shared(app_of(s)->hub)) tell_tools(q, (struct counts){ 0 });
     else if ((k = listing_new(s, q, STORE_TOOLS))) {
         k->list.done = on_tool_counts;
         listing_send(k);
@@ -146,19 +146,19 @@ void ops_health(struct server *s, struct request *q)
 
 void ops_ready(struct server *s, struct request *q)
 {
-    struct app         *a = app_of(s);
-    const struct store *store = hub_setup(a->hub)->store;
-    enum err            e = store_health(store);
-    bool                ready = e == OK && !hub_draining(a->hub);
-    struct buf          b;
-    struct jsonw        w;
+    struct app      *a = app_of(s);
+    struct hub_store store = hub_store(a->hub);
+    enum err         e = store.health;
+    bool             ready = e == OK && !hub_draining(a->hub);
+    struct buf       b;
+    struct jsonw     w;
     json_reply_begin(&b, &w);
     jw_kbool(&w, "ready", ready);
-    jw_kstr(&w, "store", store_promise(store));
+    jw_kstr(&w, "store", store.promise);
     jw_key(&w, "problem");
     jw_strz(&w, e ? err_name(e) : hub_draining(a->hub) ? "restarting" : NULL);
     jw_key(&w, "message");
-    jw_str_or_null(&w, store_problem(store));
+    jw_str_or_null(&w, store.problem);
     jw_kint(&w, "runs", hub_runs(a->hub));
     json_reply_end(q->conn, ready ? 200 : 503, &b, &w);
 }
@@ -221,7 +221,7 @@ static void on_waiting(struct store_list *l, enum err e, const struct store_row 
         buf_init(&b, 0);
         metrics_write(&b, server_connections(a->server), server_streams(a->server));
         put_metric(&b, "parley_store_log_bytes", "gauge", "The store's write-ahead log",
-                   store_log_bytes(hub_setup(a->hub)->store));
+                   hub_store(a->hub).log_bytes);
         if (!e && count) write_waiting(&b, &rows[0]);
         turnstile_metrics(a, &b);
         node_metrics(a, &b);

@@ -24,11 +24,6 @@ static struct sessions *sessions_of(const struct app *a)
     return auth_sessions(a->auth);
 }
 
-static void ask_store(const struct app *a, struct store_session *x)
-{
-    store_session(hub_setup(a->hub)->store, x);
-}
-
 /* --- a row that nobody waits for -------------------------------------------------------------- */
 
 struct errand {
@@ -88,7 +83,7 @@ static void keep(struct app *a, struct str key)
     k->row.key = row.key;
     k->row.body = row.body;
     k->row.ends_ms = row.ends_ms;
-    ask_store(a, &k->row);
+    hub_row(a->hub, &k->row);
 }
 
 static void on_gone(struct store_session *x, enum err e)
@@ -104,7 +99,7 @@ static void remove_row(struct app *a, struct str key)
     if (!k) return;
     k->row.op = SESSION_END;
     k->row.key = arena_dup(&k->arena, key);
-    if (k->row.key.ptr) ask_store(a, &k->row);
+    if (k->row.key.ptr) hub_row(a->hub, &k->row);
     else errand_free(k);
 }
 
@@ -200,7 +195,7 @@ static struct reading *reading_of(struct app *a, const char *key)
         mem_free(k);
         return NULL;
     }
-    ask_store(a, &k->row);
+    hub_row(a->hub, &k->row);
     return k;
 }
 
@@ -285,7 +280,7 @@ bool session_give(struct app *a, struct request *q, const struct principal *p, s
                                      .each = SESSIONS_EACH,
                                      .done = on_begun };
     conn_hold(q->conn, &k->ask.hold);
-    ask_store(a, &k->row);
+    hub_row(a->hub, &k->row);
     return true;
 }
 
@@ -342,7 +337,7 @@ bool session_end_all(struct app *a, struct request *q, const struct str *ids, si
         r->row =
             (struct store_session){ .op = SESSION_END, .key = str_c(r->key), .done = on_ended };
         k->left++;
-        ask_store(a, &r->row);
+        hub_row(a->hub, &r->row);
     }
     if (--k->left == 0) ending_end(k);
     else if (ended) conn_hold(q->conn, &k->ask.hold);

@@ -62,7 +62,7 @@ static void ask_row(struct share *k, enum store_session_op op, struct str key, s
     k->row = (struct store_session){
         .op = op, .key = key, .body = body, .ends_ms = FOR_EVER, .done = done
     };
-    store_session(hub_setup(k->ask.app->hub)->store, &k->row);
+    hub_row(k->ask.app->hub, &k->row);
 }
 
 static struct share *share_of(struct store_session *x)

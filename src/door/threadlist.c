@@ -96,7 +96,7 @@ static bool is_elsewhere(const struct hub *h, const struct store_row *row)
 
 static bool any_elsewhere(const struct hub *h, const struct store_row *rows, size_t count)
 {
-    if (!store_shared(hub_setup(h)->store)) return false;
+    if (!hub_shared(h)) return false;
     for (size_t i = 0; i < count; i++)
         if (is_elsewhere(h, &rows[i])) return true;
     return false;

@@ -108,6 +108,23 @@ void hub_list(struct hub *h, struct store_list *l)
     store_list(h->setup.store, l);
 }
 
+void hub_row(struct hub *h, struct store_session *x)
+{
+    store_session(h->setup.store, x);
+}
+
+bool hub_shared(const struct hub *h)
+{
+    return store_shared(h->setup.store);
+}
+
+struct hub_store hub_store(const struct hub *h)
+{
+    const struct store *s = h->setup.store;
+    return (struct hub_store){ store_health(s), store_promise(s), store_problem(s),
+                               store_log_bytes(s) };
+}
+
 void hub_change(struct hub *h, const struct hub_setup *s)
 {
     h->setup = *s;

@@ -99,8 +99,17 @@ void        hub_submit_all(struct hub *h, struct command **list, size_t count);
 bool hub_accept_tool(struct hub *h, struct str name, void (*done)(void *ctx, bool saved),
                      void *ctx);
 
-/* The lists of the store, for doors that show them. */
-void hub_list(struct hub *h, struct store_list *l);
+/* The store, as doors ask for it: they call nothing of store/ (scripts/layers). Its lists; its rows
+ * by key; do other nodes share it; and how it is, with the words of store.h. */
+struct hub_store {
+    enum err   health;
+    struct str promise, problem;
+    uint64_t   log_bytes;
+};
+void             hub_list(struct hub *h, struct store_list *l);
+void             hub_row(struct hub *h, struct store_session *x);
+bool             hub_shared(const struct hub *h);
+struct hub_store hub_store(const struct hub *h);
 
 /* No new runs; models are hung up (their steps are repeated at the next start); followers are woken
  * and see hub_draining. `done` when every running tool has its outcome. */

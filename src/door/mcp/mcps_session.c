@@ -73,11 +73,6 @@ static bool read_body(struct arena *a, struct str body, struct mcps_session *s)
     return s->version.len > 0;
 }
 
-static void ask_store(const struct mcps *m, struct store_session *x)
-{
-    store_session(hub_setup(m->app->hub)->store, x);
-}
-
 static void unavailable(struct conn *c, struct str id)
 {
     mcps_unavailable(c, id,
@@ -142,7 +137,7 @@ static void visit_send(struct visit *v, struct store_session row)
         return;
     }
     conn_hold(c, &v->ask.hold);
-    ask_store(v->door, &v->row);
+    hub_row(v->door->app->hub, &v->row);
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -197,7 +192,7 @@ static void keep(struct visit *v)
     v->row = (struct store_session){
         .op = SESSION_KEEP, .key = key, .body = body, .ends_ms = ends, .done = on_kept
     };
-    if (body.ptr) ask_store(v->door, &v->row);
+    if (body.ptr) hub_row(v->door->app->hub, &v->row);
     else visit_free(v);
 }
 
