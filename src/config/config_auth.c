@@ -278,8 +278,6 @@ static void read_oidc(struct config_build *b, const struct jv *v)
     if (!openid) cfg_bad(b, jv_get(v, "scope"), "\"scope\" must have the word openid in it");
 }
 
-/* Nobody needs a guard against themselves: without sign-in there are limits only when the file says
- * so. */
 static int64_t limit_of(const struct config_build *b, const char *key, int64_t with_auth)
 {
     const struct jv *v = jv_get(jv_get(jv_get(b->root, "limits"), "per_principal"), key);
@@ -289,9 +287,9 @@ static int64_t limit_of(const struct config_build *b, const char *key, int64_t w
 
 static void read_each(struct config_build *b)
 {
-    b->c->each = (struct quota_limits){ .requests_per_minute =
-                                            (unsigned)limit_of(b, "requests_per_minute", 1200),
-                                        .runs = (unsigned)limit_of(b, "runs", 50),
+    b->c->each = (struct quota_limits){ .requests_per_minute = (unsigned)limit_of(
+                                            b, "requests_per_minute", QUOTA_USUAL_REQUESTS),
+                                        .runs = (unsigned)limit_of(b, "runs", QUOTA_USUAL_RUNS),
                                         .tokens_per_day = limit_of(b, "tokens_per_day", 0) };
 }
 

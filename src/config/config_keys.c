@@ -10,7 +10,12 @@
  * object takes what "models.*" takes, and so do others whose row says so.
  */
 #include "config/config_rows.h"
+#include "model/provider.h"
+#include "tool/limits.h"
 
+/* A default that its own module defines, as text: the number stands there alone. */
+#define TOLD(number)        TEXT_OF(number)
+#define TEXT_OF(number)     #number
 #define AT(keep_as, member) .keep = keep_as, .at = offsetof(struct config, member)
 #define KIB                 1024.0
 #define MIB                 (1024 * KIB)
@@ -99,9 +104,9 @@ const struct key_row CFG_ROWS[] = {
       "Anthropic only: the header that carries the key.", .words = "x-api-key|bearer" },
     { "models.*.headers", K_OBJECT, "", "Further request headers." },
     { "models.*.headers.*", K_SECRET, "", "A header's value; \"Bearer env:NAME\" works too." },
-    { "models.*.retries", K_COUNT, "2",
+    { "models.*.retries", K_COUNT, TOLD(MODEL_RETRIES),
       "Further attempts when a request fails before its first word.", 0, 20 },
-    { "models.*.concurrent", K_COUNT, "500",
+    { "models.*.concurrent", K_COUNT, TOLD(MODEL_CONCURRENT),
       "Calls to it at the same time. As many more wait in order, for as long as its "
       "timeouts.first_byte; beyond that the turn fails and says so.",
       1, MANY },
@@ -113,12 +118,15 @@ const struct key_row CFG_ROWS[] = {
     { "models.*.prices.output", K_PRICE, "0", "For a million tokens that it writes.", 0, 1000000 },
     { "models.*.prices.currency", K_TEXT, "USD", "In which currency: its three letters." },
     { "models.*.timeouts", K_OBJECT, "", "How long to wait for the provider." },
-    { "models.*.timeouts.connect", K_SECONDS, "10", "Until the connection stands.", 0.01, 3600 },
-    { "models.*.timeouts.first_byte", K_SECONDS, "120", "From the request to the answer's head.",
+    { "models.*.timeouts.connect", K_SECONDS, TOLD(MODEL_CONNECT_S), "Until the connection stands.",
       0.01, 3600 },
-    { "models.*.timeouts.idle", K_SECONDS, "120", "Between two pieces of the answer.", 0.01, 3600 },
-    { "models.*.timeouts.total", K_SECONDS, "1800", "For the whole answer.", 0.01, DAY },
-    { "models.*.timeouts.wait", K_SECONDS, "60",
+    { "models.*.timeouts.first_byte", K_SECONDS, TOLD(MODEL_FIRST_BYTE_S),
+      "From the request to the answer's head.", 0.01, 3600 },
+    { "models.*.timeouts.idle", K_SECONDS, TOLD(MODEL_IDLE_S), "Between two pieces of the answer.",
+      0.01, 3600 },
+    { "models.*.timeouts.total", K_SECONDS, TOLD(MODEL_TOTAL_S), "For the whole answer.", 0.01,
+      DAY },
+    { "models.*.timeouts.wait", K_SECONDS, TOLD(MODEL_WAIT_S),
       "The longest pause asked for by the provider that is slept; beyond it the turn fails and "
       "says when to try again.",
       0, 3600 },
@@ -330,9 +338,10 @@ const struct key_row CFG_ROWS[] = {
     { "limits.runs", K_COUNT, "2000", "Turns running at once in the whole process.", 1, MANY,
       AT(KEEP_UNSIGNED, runs_max) },
     { "limits.per_principal", K_OBJECT, "", "What one principal may use; 429 beyond it." },
-    { "limits.per_principal.requests_per_minute", K_COUNT, "(1200 with auth, else no limit)",
+    { "limits.per_principal.requests_per_minute", K_COUNT,
+      "(" TOLD(QUOTA_USUAL_REQUESTS) " with auth, else no limit)",
       "Requests and socket messages; a minute's worth may come at once. 0: no limit.", 0, MANY },
-    { "limits.per_principal.runs", K_COUNT, "(50 with auth, else no limit)",
+    { "limits.per_principal.runs", K_COUNT, "(" TOLD(QUOTA_USUAL_RUNS) " with auth, else no limit)",
       "Turns running at once. 0: no limit.", 0, MANY },
     { "limits.per_principal.tokens_per_day", K_COUNT, "(no limit)",
       "Tokens in and out per UTC day, as the models count them. 0: no limit.", 0, 1e15 },
@@ -439,16 +448,16 @@ const struct key_row CFG_ROWS[] = {
       "with what there is." },
     { "tools.*.exec.network", K_BOOL, "false", "Whether it may use the network." },
     { "tools.*.exec.limits", K_OBJECT, "", "What it may use." },
-    { "tools.*.exec.limits.output", K_BYTES, "(1 MiB)", "Bytes it may write to its output.",
+    { "tools.*.exec.limits.output", K_BYTES, TOLD(EXEC_OUTPUT), "Bytes it may write to its output.",
       1 * KIB, 1 * GIB },
-    { "tools.*.exec.limits.memory", K_BYTES, "(1 GiB)",
+    { "tools.*.exec.limits.memory", K_BYTES, TOLD(EXEC_MEMORY),
       "Memory of each of its processes, and of all together.", 1 * MIB, 1024 * GIB },
-    { "tools.*.exec.limits.processes", K_COUNT, "(64)", "Processes.", 1, 100000 },
-    { "tools.*.exec.limits.files", K_COUNT, "(256)", "Open files.", 4, 1000000 },
-    { "tools.*.exec.limits.work", K_BYTES, "(1 GiB)", "All that it keeps in its work directory.",
-      1 * KIB, 1024 * GIB },
-    { "tools.*.exec.limits.file_size", K_BYTES, "(256 MiB)", "Size of one file it writes.", 1,
-      1024 * GIB },
+    { "tools.*.exec.limits.processes", K_COUNT, TOLD(EXEC_PROCESSES), "Processes.", 1, 100000 },
+    { "tools.*.exec.limits.files", K_COUNT, TOLD(EXEC_FILES), "Open files.", 4, 1000000 },
+    { "tools.*.exec.limits.work", K_BYTES, TOLD(EXEC_WORK),
+      "All that it keeps in its work directory.", 1 * KIB, 1024 * GIB },
+    { "tools.*.exec.limits.file_size", K_BYTES, TOLD(EXEC_FILE_SIZE), "Size of one file it writes.",
+      1, 1024 * GIB },
     { "tools.*.http", K_OBJECT, "", "Posts the arguments to an address." },
     { "tools.*.http.url", K_TEXT, "", "The address." },
     { "tools.*.http.method", K_WORD, "POST", "The request's method.", .words = "POST|PUT|PATCH" },
@@ -457,8 +466,8 @@ const struct key_row CFG_ROWS[] = {
     { "tools.*.http.allow", K_TEXTS, "",
       "Private addresses or networks it may connect to (\"10.0.0.0/8\"), or the host of url; all "
       "other private ones are refused." },
-    { "tools.*.http.response_max", K_BYTES, "(the runner's default)",
-      "Longest answer that is read.", 1 * KIB, 1 * GIB },
+    { "tools.*.http.response_max", K_BYTES, TOLD(HTTP_RESPONSE), "Longest answer that is read.",
+      1 * KIB, 1 * GIB },
     { "tools.*.client", K_TRUE, "", "Runs in the person's browser." },
 
     { "mcpServers", K_OBJECT, "",

@@ -1,8 +1,8 @@
 /* provider.h -- models behind a network: how one is configured, made and checked.
  *
  *     struct upstream *up = upstream_new(&loop);
- *     struct model_config c = { MODEL_DEFAULTS, .name = STR("main"), .provider = STR("anthropic"),
- *                               .model = STR("..."), .api_key = key };
+ *     struct model_config c = { .name = STR("main"), .provider = STR("anthropic"),
+ *                               .model = STR("..."), .api_key = key, .retries = MODEL_RETRIES };
  *     struct model *m = model_remote_new(up, &c, &why);
  *
  * Providers: "anthropic", "gemini", "openai" (everything that speaks chat
@@ -22,6 +22,17 @@ struct upstream; /* model/upstream.h: the connections, one per loop */
 struct model_header {
     struct str name, value;
 };
+
+/* What is used where the configuration says nothing; its table of keys tells these numbers. */
+#define MODEL_CONNECT_S    10
+#define MODEL_FIRST_BYTE_S 120
+#define MODEL_IDLE_S       120
+#define MODEL_TOTAL_S      1800
+#define MODEL_WAIT_S       60
+#define MODEL_RETRIES      2
+/* far from what a process can hold, and a hanging service leaves room for others */
+#define MODEL_CONCURRENT   500
+#define MODEL_RESPONSE_MAX (64u << 20) /* has no key */
 
 struct model_config {
     struct str name; /* how the configuration calls it; STR_NONE: the model */
@@ -46,21 +57,17 @@ struct model_config {
     bool                       no_cache_marks; /* anthropic: no cache_control */
     /* openai: reasoning_content on assistant messages (DeepSeek tool turns) */
     bool                       replay_reasoning;
-    unsigned                   connect_ms;    /* these four: 0 takes the default */
+    unsigned                   connect_ms; /* these four: 0 takes the default, in seconds above */
     unsigned                   first_byte_ms; /* until the response's headers */
     unsigned                   idle_ms; /* between two reads; comments and pings count as life */
     unsigned                   total_ms;
     /* a longer wait asked for by the provider is not slept but told */
     unsigned                   wait_max_ms;
     unsigned                   retries; /* further attempts; 0: none */
-    /* calls at the same time; as many more wait in order, up to first_byte_ms; 0: 500 */
+    /* calls at the same time; as many more wait in order, up to first_byte_ms; 0: the default */
     unsigned                   concurrent;
-    size_t                     response_max; /* bytes of one answer; 0: 64 MiB */
+    size_t                     response_max; /* bytes of one answer; 0: the default */
 };
-#define MODEL_DEFAULTS                                                                    \
-    .connect_ms = 10000, .first_byte_ms = 120000, .idle_ms = 120000, .total_ms = 1800000, \
-    .wait_max_ms = 60000, .retries = 2, .response_max = 64u << 20
-
 /* A model, or NULL and in *why a sentence about the configuration (static text). */
 struct model *model_remote_new(struct upstream *up, const struct model_config *c, struct str *why);
 

@@ -7,9 +7,6 @@
 #include "base/secret.h"
 #include "model/remote.h"
 
-/* far from what a process can hold, and a hanging service leaves room for others */
-#define CONCURRENT 500
-
 static struct list models; /* all there are */
 
 /* --- figures ---------------------------------------------------------------------------------- */
@@ -165,12 +162,12 @@ static const char *check_config(const struct model_config *c, const struct wire 
 
 static void fill_defaults(struct model_config *c)
 {
-    if (!c->connect_ms) c->connect_ms = 10000;
-    if (!c->first_byte_ms) c->first_byte_ms = 120000;
-    if (!c->idle_ms) c->idle_ms = 120000;
-    if (!c->total_ms) c->total_ms = 1800000;
-    if (!c->response_max) c->response_max = 64u << 20;
-    if (!c->concurrent) c->concurrent = CONCURRENT;
+    if (!c->connect_ms) c->connect_ms = MODEL_CONNECT_S * 1000;
+    if (!c->first_byte_ms) c->first_byte_ms = MODEL_FIRST_BYTE_S * 1000;
+    if (!c->idle_ms) c->idle_ms = MODEL_IDLE_S * 1000;
+    if (!c->total_ms) c->total_ms = MODEL_TOTAL_S * 1000;
+    if (!c->response_max) c->response_max = MODEL_RESPONSE_MAX;
+    if (!c->concurrent) c->concurrent = MODEL_CONCURRENT;
 }
 
 static const struct jv *copy_tree(struct arena *a, const struct jv *v)

@@ -15,6 +15,11 @@
 
 #include "base/map.h"
 
+/* Where the configuration says nothing and people sign in; without sign-in there is no limit, as
+ * nobody needs a guard against themselves. Tokens are not limited at all. */
+#define QUOTA_USUAL_REQUESTS 1200 /* per minute */
+#define QUOTA_USUAL_RUNS     50   /* at once */
+
 struct quota_limits { /* 0: no limit */
     unsigned requests_per_minute;
     unsigned runs;

@@ -1,9 +1,8 @@
 /* http_read.c -- the "http" object of a configured tool. */
 #include "base/arena.h"
 #include "tool/http_int.h"
+#include "tool/limits.h"
 #include "tool/text.h"
-
-#define RESPONSE_DEFAULT (1024 * 1024)
 
 static enum err bad(struct buf *why, const char *sentence)
 {
@@ -97,7 +96,7 @@ static enum err read_method(struct arena *a, struct http_tool *x, const struct j
 
 static enum err read_max(struct http_tool *x, const struct jv *v, struct buf *why)
 {
-    int64_t n = RESPONSE_DEFAULT;
+    int64_t n = HTTP_RESPONSE;
     if (v && (!jv_int(v, &n) || n < 256))
         return bad(why, "\"response_max\" must be a whole number of bytes, at least 256");
     x->response_max = (size_t)n;

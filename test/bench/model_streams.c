@@ -119,8 +119,12 @@ int main(int argc, char **argv)
     log_level(LOG_WARN);
     if (loop_init(&loop) != OK) return 1;
     struct upstream    *up = upstream_new(&loop);
-    struct model_config c = { MODEL_DEFAULTS, .provider = str_c(provider), .model = str_c(name),
-                              .base_url = str_c(url), .concurrent = streams };
+    struct model_config c = { .provider = str_c(provider),
+                              .model = str_c(name),
+                              .base_url = str_c(url),
+                              .concurrent = streams,
+                              .retries = MODEL_RETRIES,
+                              .wait_max_ms = MODEL_WAIT_S * 1000 };
     struct model       *m = up ? model_remote_new(up, &c, &why) : NULL;
     if (!m) return 1;
 

@@ -455,21 +455,71 @@ static bool mentions(struct str page, const char *key)
     return str_find(page, str_c(quoted)) >= 0;
 }
 
-TEST(config_every_key_is_in_the_documentation)
+static struct str documentation(void)
 {
     static char page[200000];
     FILE       *f = fopen(root_file("docs/configuration.md"), "r");
+    size_t      n = f ? fread(page, 1, sizeof page, f) : 0;
 
-    REQUIRE(f != NULL);
-    size_t n = fread(page, 1, sizeof page, f);
-    fclose(f);
+    if (f) fclose(f);
+    return str_n(page, n);
+}
+
+TEST(config_every_key_is_in_the_documentation)
+{
+    struct str page = documentation();
+
     for (size_t i = 0; i < config_doc_count(); i++) {
         struct config_doc d = config_doc_at(i);
         if (str_ends(str_c(d.path), STR(".*"))) continue; /* a name, not a key */
-        CHECK(mentions(str_n(page, n), d.path));
-        if (!mentions(str_n(page, n), d.path)) printf("    %s\n", d.path);
+        CHECK(mentions(page, d.path));
+        if (!mentions(page, d.path)) printf("    %s\n", d.path);
         CHECK(d.help[0] && d.type[0]);
     }
+}
+
+/* The column of the default in "| `path` | type | default | words |"; STR_NONE: it has no row. */
+static struct str documented_default(struct str page, const char *path)
+{
+    char       head[200];
+    struct str column = STR_NONE;
+
+    snprintf(head, sizeof head, "\n| `%s` |", path);
+    ptrdiff_t at = str_find(page, str_c(head));
+    if (at < 0) return STR_NONE;
+    struct str rest = str_from(page, (size_t)at + strlen(head));
+    for (int i = 0; i < 2; i++)
+        if (!str_split(&rest, '|', &column)) return STR_NONE;
+    return str_trim(column);
+}
+
+/* Values stand in `backticks` there, words about them in (parentheses) in the table. */
+static void bare(struct str text, char *out, size_t room)
+{
+    size_t n = 0;
+    bool   words = text.len > 1 && text.ptr[0] == '(';
+
+    for (size_t i = words; i + words < text.len && n + 1 < room; i++)
+        if (text.ptr[i] != '`') out[n++] = text.ptr[i];
+    out[n] = '\0';
+}
+
+TEST(config_the_documented_defaults_are_the_ones_that_are_used)
+{
+    struct str page = documentation();
+    char       told[200], used[200];
+    int        rows = 0;
+
+    for (size_t i = 0; i < config_doc_count(); i++) {
+        struct config_doc d = config_doc_at(i);
+        struct str        column = documented_default(page, d.path);
+        if (!column.ptr) continue;
+        bare(column, told, sizeof told);
+        bare(str_c(d.otherwise), used, sizeof used);
+        CHECK_STR(str_c(told), used);
+        rows++;
+    }
+    CHECK(rows > 250);
 }
 
 TEST(config_example_is_good)

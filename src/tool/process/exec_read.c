@@ -5,10 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tool/limits.h"
 #include "tool/process/covers.h"
 #include "tool/process/exec_int.h"
-
-#define MIB (1024u * 1024u)
 
 struct exec_reader {
     struct arena     *arena;
@@ -251,8 +250,9 @@ static enum err read_limits(struct exec_reader *r, const struct jv *v)
         uint64_t    value;
         uint64_t    min;
     } all[] = {
-        { "output", MIB, 256 }, { "memory", 1024ull * MIB, MIB }, { "processes", 64, 1 },
-        { "files", 256, 4 },    { "file_size", 256ull * MIB, 1 }, { "work", 1024ull * MIB, 1024 },
+        { "output", EXEC_OUTPUT, 256 },     { "memory", EXEC_MEMORY, 1 << 20 },
+        { "processes", EXEC_PROCESSES, 1 }, { "files", EXEC_FILES, 4 },
+        { "file_size", EXEC_FILE_SIZE, 1 }, { "work", EXEC_WORK, 1024 },
     };
     enum { COUNT = sizeof all / sizeof *all };
 
