@@ -10,6 +10,7 @@
 
 #include "auth/starttoken.h"
 #include "base/jsonw.h"
+#include "model/provider.h"
 #include "tool/demo.h"
 #include "tool/http.h"
 #include "tool/identity.h"
@@ -44,7 +45,7 @@ static bool make_model(struct assembly *k, struct assembly_model *m, struct conf
 {
     const struct config_model *c = m->config;
     struct str                 why;
-    if (str_is(c->provider, "demo")) {
+    if (provider_is_demo(c->provider)) {
         m->model = model_demo_new(k->loop, k->config->demo_token_ms);
         return m->model ? true : no_memory(k, e);
     }

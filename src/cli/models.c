@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "cli/assembly.h"
 #include "cli/cli.h"
+#include "model/provider.h"
 
 struct checking {
     struct loop     loop;
@@ -21,7 +22,7 @@ static void list_model(const struct assembly_model *m)
     if (c->model.len) printf("\t" STR_FMT, STR_ARG(c->model));
     struct str url = c->base_url.len ? c->base_url : model_provider_url(c->provider);
     if (url.len) printf("\t" STR_FMT, STR_ARG(url));
-    if (!str_is(c->provider, "demo")) printf("\t%s", c->api_key.len ? "key set" : "no key");
+    if (!provider_is_demo(c->provider)) printf("\t%s", c->api_key.len ? "key set" : "no key");
     printf("\n");
 }
 
@@ -39,7 +40,7 @@ static void check_all(struct checking *a)
     struct check *list = arena_array(&a->assembly.arena, a->assembly.model_count + 1, sizeof *list);
     for (size_t i = 0; list && i < a->assembly.model_count; i++) {
         struct assembly_model *m = &a->assembly.models[i];
-        if (str_is(m->config->provider, "demo")) {
+        if (provider_is_demo(m->config->provider)) {
             printf("demo: ok. It is compiled in.\n");
             continue;
         }

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "config/config_private.h"
+#include "model/provider.h"
 
 #define BUDGETS_MAX 12 /* each may need two sums before every call of a model */
 #define MILLION     1e6
@@ -65,7 +66,7 @@ static void check_prices(struct config_build *b, const struct jv *at)
     for (size_t i = 0; i < c->model_count; i++) {
         const struct config_model *m = &c->models[i];
         struct str                 own = jv_str_at(m->prices, "currency");
-        if (str_is(m->provider, "demo")) continue;
+        if (provider_is_demo(m->provider)) continue;
         if (!own.ptr) own = STR("USD");
         if (m->prices && c->currency.ptr && !str_eq(c->currency, own)) mixed = true;
         if (m->prices && !mixed) c->currency = own;

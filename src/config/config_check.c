@@ -2,6 +2,7 @@
  * ranges. */
 #include "base/utf8.h"
 #include "config/config_rows.h"
+#include "model/provider.h"
 
 #define J(t) (1u << (t))
 static const struct {
@@ -12,6 +13,7 @@ static const struct {
     [K_SECRET] = { J(JSON_STRING), "text, \"env:NAME\" or \"file:PATH\"",
                    "write \"env:NAME\", \"file:PATH\" or the text itself, in double quotes" },
     [K_WORD] = { J(JSON_STRING), "a word", "write one of the words, in double quotes" },
+    [K_PROVIDER] = { J(JSON_STRING), "a word", "write one of the words, in double quotes" },
     [K_COUNT] = { J(JSON_NUMBER), "a whole number", "write a whole number without quotes" },
     [K_BYTES] = { J(JSON_NUMBER), "a number of bytes",
                   "write a whole number of bytes without quotes" },
@@ -238,17 +240,30 @@ static void check_number(struct config_build *b, const struct jv *v, const struc
     cfg_keep_number(r, b->c, d);
 }
 
+/* "a|b|c" */
+static const char *words_of(struct config_build *b, const struct key_row *r)
+{
+    struct str all = STR_NONE;
+
+    if (r->kind == K_WORD) return r->words;
+    for (size_t i = 0; i < provider_count(); i++)
+        all = arena_printf(&b->c->arena, STR_FMT "%s%s", STR_ARG(all), i ? "|" : "",
+                           provider_at(i)->name);
+    return all.ptr ? all.ptr : "";
+}
+
 static void check_word(struct config_build *b, const struct jv *v, const struct key_row *r,
                        const struct place *at)
 {
-    struct str       rest = str_c(r->words), word;
+    const char      *words = words_of(b, r);
+    struct str       rest = str_c(words), word;
     struct cfg_guess g = { .want = v->str };
 
     while (str_split(&rest, '|', &word)) {
         if (str_eq(word, v->str)) return;
         cfg_guess_add(&g, word);
     }
-    cfg_bad(b, v, "\"%s\" must be one of %s, not \"" STR_FMT "\"%s", at->shown, r->words,
+    cfg_bad(b, v, "\"%s\" must be one of %s, not \"" STR_FMT "\"%s", at->shown, words,
             STR_ARG(str_cut(v->str, 60)), cfg_guess_text(b, &g));
 }
 
@@ -257,7 +272,7 @@ static void check_text(struct config_build *b, const struct jv *v, const struct 
 {
     if (v->str.len && memchr(v->str.ptr, 0, v->str.len))
         cfg_bad(b, v, "\"%s\" has a NUL character in it; take it out", at->shown);
-    else if (r->kind == K_WORD) check_word(b, v, r, at);
+    else if (r->kind == K_WORD || r->kind == K_PROVIDER) check_word(b, v, r, at);
     else if (r->keep == KEEP_STR) *(struct str *)(void *)((char *)b->c + r->at) = v->str;
 }
 

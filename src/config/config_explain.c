@@ -4,6 +4,7 @@
  */
 #include "base/utf8.h"
 #include "config/config_private.h"
+#include "model/provider.h"
 #include "run/trim.h"
 
 void cfg_put(FILE *out, struct str s, size_t max)
@@ -26,7 +27,7 @@ static void line(FILE *out, const char *label)
 
 static void put_model(FILE *out, const struct config_model *m)
 {
-    if (str_is(m->provider, "demo")) {
+    if (provider_is_demo(m->provider)) {
         fputs("the demo model (scripted, no key, no network)", out);
         return;
     }

@@ -16,6 +16,7 @@
 #include "base/jsonw.h"
 #include "base/utf8.h"
 #include "config/config_private.h"
+#include "model/provider.h"
 
 /* In the order of the page's own preference; web/src/words has one table for each. */
 static const char *const LANGUAGES[] = { "en", "de", "ja" };
@@ -311,13 +312,11 @@ void cfg_read_look(struct config_build *b)
     read_starters(b, look->starters);
 }
 
-/* As their adapters do (model/anthropic.c, model/gemini.c): all of those that may be asked. */
+/* All of those that may be asked. */
 static bool takes_pdf(const struct config_models *list)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        struct str p = list->list[i]->provider;
-        if (!str_is(p, "anthropic") && !str_is(p, "gemini")) return false;
-    }
+    for (size_t i = 0; i < list->count; i++)
+        if (!provider_takes(list->list[i]->provider, "application/pdf")) return false;
     return true;
 }
 
@@ -332,7 +331,7 @@ static void write_choices(const struct config_models *offered, struct jsonw *w)
         struct config_models       one = { &offered->list[i], 1 };
         jw_obj(w);
         jw_kstr(w, "name", m->name);
-        jw_kstr(w, "model", str_is(m->provider, "demo") ? STR("demo") : m->model);
+        jw_kstr(w, "model", provider_is_demo(m->provider) ? m->provider : m->model);
         jw_kbool(w, "pdf", takes_pdf(&one));
         jw_end_obj(w);
     }
@@ -347,7 +346,7 @@ static void write_model(const struct config *c, struct jsonw *w)
     struct str                  currency = jv_str_at(m->prices, "currency");
     double                      price;
 
-    jw_kstr(w, "model", str_is(m->provider, "demo") ? STR("demo") : m->model);
+    jw_kstr(w, "model", provider_is_demo(m->provider) ? m->provider : m->model);
     if (!m->prices || list->count > 1 || c->look.models.count > 1) return;
     jw_key(w, "prices");
     jw_obj(w);

@@ -1,8 +1,8 @@
 /* config_model.c -- which models there are, and which one is used and why.
  *
- * "model" in the file wins. Without "model" and "models" the environment picks:
- * the first of ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENAI_API_KEY or OPENAI_BASE_URL that
- * is set; with none of them the demo model. c->model_why says which and why.
+ * "model" in the file wins. Without "model" and "models" the environment picks: the
+ * first provider (model/providers.c) whose key is set there, or whose address, where that is enough;
+ * with none of them the demo model. c->model_why says which and why.
  *
  * A key from the environment is never sent to an address that the file names:
  * a base_url without api_key goes without a key.
@@ -10,24 +10,7 @@
 #include <stdlib.h>
 
 #include "config/config_private.h"
-
-static const struct provider {
-    const char *name, *key, *base_url, *model, *usual;
-} PROVIDERS[] = {
-    { "anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL",
-      "claude-sonnet-5" },
-    { "gemini", "GEMINI_API_KEY", "GEMINI_BASE_URL", "GEMINI_MODEL", "gemini-flash-latest" },
-    { "openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "gpt-5.4-mini" },
-    { "demo", NULL, NULL, NULL, "demo" },
-};
-#define PROVIDER_COUNT (sizeof PROVIDERS / sizeof *PROVIDERS)
-
-static const struct provider *provider(struct str name)
-{
-    for (size_t i = 0; i < PROVIDER_COUNT; i++)
-        if (str_is(name, PROVIDERS[i].name)) return &PROVIDERS[i];
-    return NULL;
-}
+#include "model/provider.h"
 
 static const char *env(const char *name)
 {
@@ -54,6 +37,31 @@ static struct str env_key(struct config_build *b, const char *name)
             break;
         }
     return key;
+}
+
+/* Two per provider at most: there are few of them. */
+struct names {
+    const char *list[32];
+    size_t      count;
+};
+
+/* "a, b or c" */
+static struct str joined(struct config_build *b, const struct names *n, const char *quote,
+                         const char *last)
+{
+    struct buf text;
+
+    buf_init(&text, 0);
+    for (size_t i = 0; i < n->count; i++)
+        buf_printf(&text, "%s%s%s%s%s%s",
+                   i == 0             ? ""
+                   : i + 1 < n->count ? ", "
+                                      : " ",
+                   i && i + 1 == n->count ? last : "", i && i + 1 == n->count ? " " : "", quote,
+                   n->list[i], quote);
+    struct str copy = arena_dup(&b->c->arena, buf_view(&text));
+    buf_done(&text);
+    return copy;
 }
 
 /* Tokens of a request and its answer, as the providers say: by how the name begins, the first that
@@ -187,20 +195,24 @@ static void check_address(struct config_build *b, const struct config_model *m, 
                  STR_ARG(m->name));
 }
 
+static void no_provider(struct config_build *b, struct str name, const struct jv *def)
+{
+    struct names all = { 0 };
+
+    for (size_t i = 0; i < provider_count(); i++) all.list[all.count++] = provider_at(i)->name;
+    cfg_bad(b, def, "model \"" STR_FMT "\" has no provider: add \"provider\": " STR_FMT,
+            STR_ARG(name), STR_ARG(joined(b, &all, "\"", "or")));
+}
+
 static void read_model(struct config_build *b, struct str name, const struct jv *def)
 {
     struct str             word = jv_str_at(def, "provider"), own = jv_str_at(def, "model");
-    const struct provider *p = provider(word);
+    const struct provider *p = provider_find(word);
 
     if (!jv_is(def, JSON_OBJECT)) return;
     if (!p) {
-        if (!jv_get(def, "provider"))
-            cfg_bad(b, def,
-                    "model \"" STR_FMT "\" has no provider: add \"provider\": \"anthropic\", "
-                    "\"gemini\", \"openai\" or \"demo\"",
-                    STR_ARG(name));
-        /* goes on, so that names bind and further mistakes are found */
-        p = provider(STR("demo"));
+        if (!jv_get(def, "provider")) no_provider(b, name, def);
+        p = provider_demo(); /* goes on, so that names bind and further mistakes are found */
     }
     struct config_model *m = add(b, name, p);
     if (own.len) m->model = own;
@@ -237,7 +249,7 @@ static const struct config_model *named(struct config_build *b, const struct jv 
     struct cfg_guess           g = { .want = jv_str(v) };
 
     if (m || !jv_is(v, JSON_STRING) || !b->c->models) return m;
-    if (str_is(v->str, "demo")) return add(b, v->str, provider(v->str)); /* needs no entry */
+    if (provider_is_demo(v->str)) return add(b, v->str, provider_demo()); /* needs no entry */
     for (size_t i = 0; i < b->c->model_count; i++) cfg_guess_add(&g, b->c->models[i].name);
     cfg_bad(b, v, "no model is called \"" STR_FMT "\"%s; describe it under \"models\"",
             STR_ARG(v->str), cfg_guess_text(b, &g));
@@ -255,7 +267,7 @@ static void append(struct config_build *b, struct config_models *out, const stru
             return;
         }
     out->list[out->count++] = m;
-    if (str_is(m->provider, "demo")) b->c->demo_model = true;
+    if (provider_is_demo(m->provider)) b->c->demo_model = true;
 }
 
 void cfg_model_list(struct config_build *b, const struct jv *v, struct config_models *out)
@@ -279,14 +291,13 @@ static void use(struct config_build *b, const struct config_model *m)
     if (!b->c->model.list) return;
     b->c->model.list[0] = m;
     b->c->model.count = 1;
-    if (str_is(m->provider, "demo")) b->c->demo_model = true;
+    if (provider_is_demo(m->provider)) b->c->demo_model = true;
 }
 
 static const char *found_in_env(const struct provider *p)
 {
     if (env(p->key)) return p->key;
-    /* A local server needs no key: its address is reason enough. */
-    return strcmp(p->name, "openai") == 0 && env(p->base_url) ? p->base_url : NULL;
+    return p->keyless && env(p->base_url) ? p->base_url : NULL;
 }
 
 static void from_env(struct config_build *b, const struct provider *p, const char *reason)
@@ -309,16 +320,22 @@ static void from_env(struct config_build *b, const struct provider *p, const cha
 
 static void choose(struct config_build *b)
 {
-    for (size_t i = 0; i < PROVIDER_COUNT; i++) {
-        const char *reason = found_in_env(&PROVIDERS[i]);
-        if (!reason) continue;
-        from_env(b, &PROVIDERS[i], reason);
-        return;
+    struct names searched = { 0 };
+
+    for (size_t i = 0; i < provider_count(); i++) {
+        const struct provider *p = provider_at(i);
+        const char            *reason = found_in_env(p);
+        if (reason) {
+            from_env(b, p, reason);
+            return;
+        }
+        if (p->key) searched.list[searched.count++] = p->key;
+        if (p->keyless) searched.list[searched.count++] = p->base_url;
     }
-    b->c->model_why =
-        STR("the configuration names no model, and none of ANTHROPIC_API_KEY, GEMINI_API_KEY, "
-            "OPENAI_API_KEY and OPENAI_BASE_URL is set");
-    use(b, add(b, STR("demo"), provider(STR("demo"))));
+    b->c->model_why = arena_printf(
+        &b->c->arena, "the configuration names no model, and none of " STR_FMT " is set",
+        STR_ARG(joined(b, &searched, "", "and")));
+    use(b, add(b, str_c(provider_demo()->name), provider_demo()));
 }
 
 static void only_named(struct config_build *b, const struct jv *models)

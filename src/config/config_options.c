@@ -1,53 +1,46 @@
 /* config_options.c -- how a model is to speak: temperature and the like, under one name for all
- * wires, and "options", which are the provider's own and passed on as they are.
+ * wires (the wires' own are in model/providers.c), and "options", which are the provider's own and passed on as they are.
  *
  * What a provider does not have is an error here, not a refused request later.
  */
 #include "base/jsonw.h"
 #include "config/config_private.h"
+#include "model/provider.h"
 
-/* NULL: it has none */
-static const struct option {
-    const char *key, *anthropic, *openai, *gemini;
-} OPTIONS[] = {
-    { "temperature", "temperature", "temperature", "temperature" },
-    { "top_p", "top_p", "top_p", "topP" },
-    { "top_k", "top_k", NULL, "topK" },
-    { "seed", NULL, "seed", "seed" },
-    { "stop", "stop_sequences", "stop", "stopSequences" },
+static const char *const KEYS[OPTION_COUNT] = {
+    [OPTION_TEMPERATURE] = "temperature",
+    [OPTION_TOP_P] = "top_p",
+    [OPTION_TOP_K] = "top_k",
+    [OPTION_SEED] = "seed",
+    [OPTION_STOP] = "stop",
 };
-#define OPTION_COUNT (sizeof OPTIONS / sizeof *OPTIONS)
-/* Anthropic's services of later versions answer these with 400. */
-#define SAMPLING      3
-#define SAMPLING_THEN "2023-06-01"
 
-static const char *name_of(const struct option *o, struct str provider)
+/* Later versions of such a service answer these with 400. */
+static bool is_refused(const struct provider *p, const struct config_model *m, size_t option)
 {
-    if (str_is(provider, "anthropic")) return o->anthropic;
-    return str_is(provider, "gemini") ? o->gemini : o->openai;
+    return option <= OPTION_TOP_K && p->sampled && !str_is(m->version, p->sampled);
 }
 
 static bool write_own(struct config_build *b, struct config_model *m, const struct jv *def,
                       struct jsonw *w)
 {
-    bool later = str_is(m->provider, "anthropic") && !str_is(m->version, SAMPLING_THEN);
-    bool any = false;
+    const struct provider *p = provider_find(m->provider);
+    bool                   any = false;
 
     for (size_t i = 0; i < OPTION_COUNT; i++) {
-        const struct jv *v = jv_get(def, OPTIONS[i].key);
-        const char      *name = name_of(&OPTIONS[i], m->provider);
+        const struct jv *v = jv_get(def, KEYS[i]);
         if (!v) continue;
         any = true;
-        if (!name)
+        if (!p->options[i])
             cfg_bad(b, v, "models of " STR_FMT " have no \"%s\"; take it out", STR_ARG(m->provider),
-                    OPTIONS[i].key);
-        else if (later && i < SAMPLING)
+                    KEYS[i]);
+        else if (is_refused(p, m, i))
             cfg_bad(b, v,
                     "\"%s\" is refused by this service since its later versions; take it out, or "
-                    "set \"version\": \"" SAMPLING_THEN "\" for a model that still has it",
-                    OPTIONS[i].key);
+                    "set \"version\": \"%s\" for a model that still has it",
+                    KEYS[i], p->sampled);
         else {
-            jw_key(w, name);
+            jw_key(w, p->options[i]);
             jw_jv(w, v);
         }
     }
@@ -66,7 +59,7 @@ static void write_members(struct jsonw *w, const struct jv *obj, const char *but
 void cfg_read_options(struct config_build *b, struct config_model *m, const struct jv *def)
 {
     const struct jv *more = jv_get(def, "options");
-    bool             gemini = str_is(m->provider, "gemini");
+    const char      *within = provider_find(m->provider)->options_in;
     struct buf       text;
     struct jsonw     w;
     struct jv       *v;
@@ -74,10 +67,10 @@ void cfg_read_options(struct config_build *b, struct config_model *m, const stru
     buf_init(&text, 0);
     jsonw_init(&w, &text);
     jw_obj(&w);
-    if (gemini) jw_key(&w, "generationConfig"), jw_obj(&w);
+    if (within) jw_key(&w, within), jw_obj(&w);
     bool any = write_own(b, m, def, &w);
-    if (gemini) write_members(&w, jv_get(more, "generationConfig"), NULL), jw_end_obj(&w);
-    write_members(&w, more, gemini ? "generationConfig" : NULL);
+    if (within) write_members(&w, jv_get(more, within), NULL), jw_end_obj(&w);
+    write_members(&w, more, within);
     jw_end_obj(&w);
     if (any || more) {
         if (!text.err &&

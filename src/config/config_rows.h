@@ -8,6 +8,7 @@ enum kind {
     K_TEXT,
     K_SECRET,
     K_WORD,
+    K_PROVIDER,
     K_COUNT,
     K_BYTES,
     K_SECONDS,

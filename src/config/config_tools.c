@@ -5,6 +5,7 @@
  * actions mention are looked up here too, unless an MCP server could still bring them.
  */
 #include "config/config_private.h"
+#include "model/provider.h"
 #include "tool/demo.h"
 #include "tool/egress.h"
 #include "tool/policy.h"
@@ -427,7 +428,7 @@ static const char *const DEMO_PAYLOADS[] = { "schema_proposal", "presentation_ca
 static bool uses_demo(const struct config_models *m)
 {
     for (size_t i = 0; i < m->count; i++)
-        if (str_is(m->list[i]->provider, "demo")) return true;
+        if (provider_is_demo(m->list[i]->provider)) return true;
     return false;
 }
 

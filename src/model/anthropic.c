@@ -575,7 +575,6 @@ static const char *const SCHEMES[] = { "https://", NULL };
 /* No `finish`: a block that never stopped is not closed at the end of the body, so its call has no
  * end. */
 const struct wire wire_anthropic = {
-    .provider = "anthropic",
     .base_url = "https://api.anthropic.com",
     .version_header = "anthropic-version",
     .version = VERSION,

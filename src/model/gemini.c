@@ -710,7 +710,6 @@ static const char *const KEYWORDS[] = {
 };
 
 const struct wire wire_gemini = {
-    .provider = "gemini",
     .base_url = "https://generativelanguage.googleapis.com/v1beta",
     .form = { .keywords = KEYWORDS, .no_refs = true, .whole = true },
     .taste = { .files = FILES,

@@ -630,7 +630,6 @@ static const char *const FILES[] = { "image/png", "image/jpeg", "image/gif", "im
 static const char *const SCHEMES[] = { "https://", "http://", NULL };
 
 const struct wire wire_openai = {
-    .provider = "openai",
     .base_url = "https://api.openai.com/v1",
     .form = { .whole = true },
     .taste = { .files = FILES,

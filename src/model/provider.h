@@ -5,9 +5,9 @@
  *                               .model = STR("..."), .api_key = key, .retries = MODEL_RETRIES };
  *     struct model *m = model_remote_new(up, &c, &why);
  *
- * Providers: "anthropic", "gemini", "openai" (everything that speaks chat
- * completions: llama.cpp, vLLM, Ollama, Mistral, Groq ...). The configuration is
- * copied. Secrets in it are copied into the request headers only, which are wiped when the model is
+ * Providers are the rows of providers.c; "openai" is everything that speaks chat completions
+ * (llama.cpp, vLLM, Ollama, Mistral, Groq ...). A new one is a row there and its wire (wire.h); the
+ * configuration asks here and names none. The configuration is copied. Secrets in it are copied into the request headers only, which are wiped when the model is
  * freed.
  */
 #ifndef PARLEY_PROVIDER_H
@@ -18,6 +18,36 @@
 #include "model/model.h"
 
 struct upstream; /* model/upstream.h: the connections, one per loop */
+
+/* How a model is to speak, under one name for all; the table of names is config_options.c. */
+enum model_option {
+    OPTION_TEMPERATURE,
+    OPTION_TOP_P,
+    OPTION_TOP_K,
+    OPTION_SEED,
+    OPTION_STOP,
+    OPTION_COUNT
+};
+
+struct wire;
+struct provider {
+    const char        *name;
+    const struct wire *wire;                   /* NULL: the demo model, which is compiled in */
+    const char        *key, *base_url, *model; /* variables of the environment; NULL: none */
+    bool               keyless; /* its address is reason enough to choose it: local servers */
+    const char        *usual;   /* the model where none is named */
+    const char        *options[OPTION_COUNT]; /* what it calls them; NULL: it has none */
+    const char        *options_in; /* the member of the body that they stand in; NULL: itself */
+    /* the only version of its service that takes temperature, top_p and top_k; NULL: all do */
+    const char        *sampled;
+};
+size_t                 provider_count(void);
+const struct provider *provider_at(size_t i);
+const struct provider *provider_find(struct str name); /* NULL: unknown */
+const struct provider *provider_demo(void);
+bool                   provider_is_demo(struct str name);
+/* Do its models take files of this type ("application/pdf")? */
+bool                   provider_takes(struct str name, const char *media_type);
 
 struct model_header {
     struct str name, value;

@@ -132,15 +132,16 @@ static void note(const struct model_run *r, enum log_level level, const char *ev
 {
     const struct trouble *t = &r->trouble;
     const struct decoder *d = &r->reader.dec;
-    log_about(
-        level, &r->about, event, "model", log_str(r->m->model.name), "provider",
-        r->m->wire->provider, "host", log_str(r->m->host), "attempt", log_int(r->attempt), "status",
-        log_int(r->status ? r->status : t->status), "request", t->request_id, "first_byte_ms",
-        log_int(r->first_byte_ms), "ms", log_int((int64_t)(clock_mono_ms() - r->began_ms)), "bytes",
-        log_int((int64_t)r->received), "input_tokens", log_int(d->input_tokens), "output_tokens",
-        log_int(d->output_tokens), "counted_by", r->estimated ? "estimate" : "provider",
-        t->kind == FAIL_NONE ? NULL : "why", fail_code(t->kind), "word", t->word,
-        wait_ms < 0 ? NULL : "wait_ms", log_int(wait_ms), NULL);
+    log_about(level, &r->about, event, "model", log_str(r->m->model.name), "provider",
+              log_str(r->m->config.provider), "host", log_str(r->m->host), "attempt",
+              log_int(r->attempt), "status", log_int(r->status ? r->status : t->status), "request",
+              t->request_id, "first_byte_ms", log_int(r->first_byte_ms), "ms",
+              log_int((int64_t)(clock_mono_ms() - r->began_ms)), "bytes",
+              log_int((int64_t)r->received), "input_tokens", log_int(d->input_tokens),
+              "output_tokens", log_int(d->output_tokens), "counted_by",
+              r->estimated ? "estimate" : "provider", t->kind == FAIL_NONE ? NULL : "why",
+              fail_code(t->kind), "word", t->word, wait_ms < 0 ? NULL : "wait_ms", log_int(wait_ms),
+              NULL);
 }
 
 /* Whether the model is to be passed over for a while, by those who have another. */

@@ -142,7 +142,7 @@ static bool add_headers(struct remote *m, const struct model_config *c)
 
 static const char *check_config(const struct model_config *c, const struct wire *w)
 {
-    if (!w) return "The provider is not known; known are anthropic, gemini and openai.";
+    if (!w) return "The provider is not known, or no remote one.";
     if (!c->model.len) return "The model has no name (\"model\").";
     if (!is_plain(c->model) || !is_plain(c->base_url) || !is_plain(c->version))
         return "The model's name, version or base_url has a character that cannot be sent.";
@@ -183,7 +183,7 @@ static void copy_config(struct remote *m, const struct model_config *c)
     struct arena        *a = &m->arena;
     *to = *c;
     to->name = arena_dup(a, c->name.len ? c->name : c->model);
-    to->provider = str_c(m->wire->provider);
+    to->provider = str_c(provider_find(c->provider)->name);
     to->model = arena_dup(a, c->model);
     to->base_url = arena_dup(a, c->base_url);
     to->thinking = copy_tree(a, c->thinking);

@@ -3,20 +3,6 @@
 
 #define EVENT_MAX (16u << 20) /* what the providers' contract allows one event */
 
-const struct wire *wire_find(struct str provider)
-{
-    static const struct wire *const all[] = { &wire_anthropic, &wire_openai, &wire_gemini };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (str_is(provider, all[i]->provider)) return all[i];
-    return NULL;
-}
-
-struct str model_provider_url(struct str provider)
-{
-    const struct wire *w = wire_find(provider);
-    return w ? str_c(w->base_url) : STR_NONE;
-}
-
 /* --- decoding ------------------------------------------------------------------- */
 
 static void decoder_init(struct decoder *d, const struct wire *w, struct arena *scratch,

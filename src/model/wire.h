@@ -48,7 +48,6 @@ struct decoder {
 };
 
 struct wire {
-    const char *provider;
     const char *base_url;
     const char *version_header, *version; /* NULL: the wire has none */
     /* The address; `base` has no '/' at its end. */
@@ -70,7 +69,7 @@ struct wire {
 };
 
 extern const struct wire wire_anthropic, wire_openai, wire_gemini;
-const struct wire       *wire_find(struct str provider); /* NULL: unknown */
+const struct wire       *wire_find(struct str provider); /* NULL: unknown, or demo */
 
 /* Any request as this provider takes it; errors are the buf's. `tokens`: about what it will be
  * counted as. */

@@ -14,6 +14,7 @@
 #include "base/glyph.h"
 #include "base/log.h"
 #include "base/utf8.h"
+#include "model/provider.h"
 #include "run/codes.h"
 #include "run/engine.h"
 
@@ -218,7 +219,7 @@ void title_consider(struct thread *t)
     if (!is_due(t)) return;
     const struct hub_page *page = hub_page(t->hub, t->fold.runs[0]->page);
     if (!page) page = &t->hub->setup.pages[0];
-    if (str_is(page->model->provider, "demo")) return; /* its script has no names */
+    if (provider_is_demo(page->model->provider)) return; /* its script has no names */
     struct titling *k = mem_alloc(sizeof *k);
     if (!k) return;
     *k = (struct titling){ .hub = t->hub, .of = page->model, .sink = model_sink_quiet };

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "config_help.h"
+#include "model/provider.h"
 
 TEST(config_environment_picks_the_model)
 {
@@ -95,6 +96,25 @@ TEST(config_page_that_uses_the_demo_model_brings_its_tools)
                 "\"pages\":{\"tour\":{\"model\":[\"demo\"],\"tools\":[\"get_weather\",\"t\"]}}}");
     CHECK(c.demo_model && c.demo_tools && c.pages[0].payload_count == 0);
     config_done(&c);
+}
+
+TEST(config_takes_every_provider_there_is_and_tells_them_all)
+{
+    char text[200];
+
+    for (size_t i = 0; i < provider_count(); i++) {
+        snprintf(text, sizeof text, "{\"model\":{\"provider\":\"%s\",\"api_key\":\"k\"}}",
+                 provider_at(i)->name);
+        config_good(text);
+        CHECK_STR(c.models[0].model, provider_at(i)->usual);
+        config_done(&c);
+        CHECK(config_refused("{\"model\":{\"provider\":\"zzzzzzzz\"}}", 1, provider_at(i)->name));
+        CHECK(config_refused("{\"model\":{\"model\":\"x\"}}", 1, provider_at(i)->name));
+        quiet_env();
+        config_good("{}");
+        CHECK(!provider_at(i)->key || str_find(c.model_why, str_c(provider_at(i)->key)) >= 0);
+        config_done(&c);
+    }
 }
 
 TEST(config_refuses_models_that_lead_nowhere)

@@ -116,7 +116,7 @@ TEST(each_provider_gets_a_schema_it_takes)
         for (size_t w = 0; w < 3; w++) {
             if (rows[i][w + 1]) want = rows[i][w + 1];
             struct str got = formed(wires[w], rows[i][0]);
-            if (!str_is(got, want)) printf("  row %zu, %s\n", i, wires[w]->provider);
+            if (!str_is(got, want)) printf("  row %zu, %s\n", i, wires[w]->base_url);
             CHECK_STR(got, want);
         }
     }

@@ -365,7 +365,7 @@ static void at_random(const struct wire *w, void (*event)(struct buf *b), const 
         calls += l.calls;
         ends += l.ends;
         if (!l.wrong) continue;
-        test_failed(w->provider, (int)round, l.wrong);
+        test_failed(w->base_url, (int)round, l.wrong);
         printf(STR_FMT "\n", STR_ARG(buf_view(&b)));
         break;
     }
@@ -410,7 +410,7 @@ static void hands_over(const struct wire *w, const char *before, const char *val
     buf_chr(&b, '\0');
     struct str told = trace_of(w, b.ptr);
     if (str_find(told, buf_view(&want)) < 0 || (!ends && str_find(told, STR("call_end")) >= 0)) {
-        test_failed(w->provider, 0, value);
+        test_failed(w->base_url, 0, value);
         printf(STR_FMT, STR_ARG(told));
     }
     buf_done(&b);

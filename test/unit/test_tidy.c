@@ -109,7 +109,7 @@ static void file_row(struct msg_part file, const char *const want[3])
         struct msg msgs[] = { { MSG_USER, &file, 1 } };
         struct str body = sent(WIRES[i], msgs, 1, false);
         if (str_find(body, str_c(want[i] ? want[i] : ok[i])) < 0) {
-            test_failed(WIRES[i]->provider, 0, want[i] ? want[i] : "it is sent");
+            test_failed(WIRES[i]->base_url, 0, want[i] ? want[i] : "it is sent");
             printf("    " STR_FMT "\n", STR_ARG(body));
         }
     }
