@@ -129,6 +129,6 @@ void rest_context(struct server *s, struct request *q)
     }
     c->id = arena_dup(&c->arena, q->param[0]);
     c->anyones = all;
-    c->peek = true;
+    c->follow.peek = true;
     ask_submit(k, c);
 }

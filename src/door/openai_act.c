@@ -189,7 +189,7 @@ static void respond(struct openai_turn *t, const struct fold *f, const struct fa
         return;
     }
     c->create = !f;
-    if (!f) c->brought = brought(t, c);
+    if (!f) c->respond.brought = brought(t, c);
     c->respond.what = what;
     c->respond.text = arena_dup(&c->arena, text);
     wish(t, c, f, of, answered);
@@ -294,10 +294,10 @@ static void say(struct openai_turn *t, struct thread *at, const struct fact *of)
     }
     struct command *c = message(t, declared);
     if (c && fork) {
-        c->copied = response_copy(&c->arena, f, end);
-        c->family = arena_dup(&c->arena, response_family(f, thread_id(at)));
+        c->message.copied = response_copy(&c->arena, f, end);
+        c->message.family = arena_dup(&c->arena, response_family(f, thread_id(at)));
     }
-    if (c && !at) c->brought = brought(t, c);
+    if (c && !at) c->message.brought = brought(t, c);
     if (c) wish(t, c, f, of, STR_NONE);
     if (c && !c->arena.failed && fork) turn_fork(t, c, thread_id(at));
     else if (c && !c->arena.failed && !at) turn_begin(t, c);

@@ -97,7 +97,8 @@ static void finish(struct openai_turn *t)
 {
     struct command *c = t->begins;
     t->begins = NULL;
-    if (t->effects.len) c->effects = arena_printf(&c->arena, "[" STR_FMT "]", STR_ARG(t->effects));
+    if (t->effects.len)
+        c->message.effects = arena_printf(&c->arena, "[" STR_FMT "]", STR_ARG(t->effects));
     name(t, c);
     if (turn_arena(t)->failed) c->arena.failed = true;
     turn_submit(t, c);
@@ -115,7 +116,7 @@ static void look(struct openai_turn *t)
         return;
     }
     c->log.thread = arena_dup(&c->arena, t->past[t->past_next].thread);
-    c->peek = true;
+    c->follow.peek = true;
     hub_submit(t->ask.app->hub, c);
 }
 
@@ -142,7 +143,7 @@ static void on_copies(struct openai_turn *t, const struct store_row *rows, size_
     if (!has_room(t, count + 2)) return;
     if (count) t->seen = arena_dup(turn_arena(t), rows[0].thread);
     add(t, source.thread, STR_NONE);
-    add(t, t->begins->family, STR_NONE);
+    add(t, t->begins->message.family, STR_NONE);
     for (size_t i = 0; i < count; i++) add(t, rows[i].thread, STR_NONE);
     look(t);
 }
@@ -152,7 +153,7 @@ void turn_fork(struct openai_turn *t, struct command *c, struct str source)
     t->begins = c;
     if (!has_room(t, 1)) return;
     t->past[0].thread = arena_dup(turn_arena(t), source);
-    turn_lookup(t, "f:", c->family, on_copies);
+    turn_lookup(t, "f:", c->message.family, on_copies);
 }
 
 /* --- a first message -------------------------------------------------------------------------- */

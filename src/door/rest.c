@@ -97,7 +97,7 @@ void rest_thread(struct server *s, struct request *q)
     k->native = !str_is(request_query(q, "approval"), "adk");
     k->before = arena_dup(&c->arena, request_query(q, "before"));
     k->limit = (size_t)limit;
-    c->peek = true;
+    c->follow.peek = true;
     ask_submit_long(k, c);
 }
 

@@ -240,7 +240,7 @@ static void begin(struct server *s, struct request *q, bool looks, bool takes_ba
     k->takes_back = takes_back;
     a->ctx = k;
     a->left = left;
-    c->peek = true;
+    c->follow.peek = true;
     c->log.thread = arena_dup(&c->arena, q->param[0]);
     ask_submit(a, c);
 }
@@ -321,7 +321,7 @@ static void on_link(struct store_session *x, enum err e)
     k->begun_ms = jv_int_at(v, "begun_ms", 0);
     a->ctx = k;
     a->left = left;
-    c->peek = true;
+    c->follow.peek = true;
     c->via = STR("rest");
     c->log.owner = c->by = arena_dup(&c->arena, k->owner);
     c->log.thread = arena_dup(&c->arena, jv_str_at(v, "thread"));

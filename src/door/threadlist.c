@@ -133,7 +133,7 @@ static void look_on(struct outlook *o)
     }
     c->log.owner = arena_dup(&c->arena, o->rows[o->at].owner);
     c->log.thread = arena_dup(&c->arena, o->rows[o->at].thread);
-    c->peek = true;
+    c->follow.peek = true;
     c->ctx = o;
     c->done = on_look;
     hub_submit(h, c);

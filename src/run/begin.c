@@ -253,11 +253,11 @@ static bool is_same_message(struct thread *t, struct command *c)
 static enum err begin_thread(struct thread *t, const struct command *c)
 {
     if (t->fold.count) return OK;
-    enum err e = c->copied.len ? response_paste(t, c->copied) : OK;
+    enum err e = c->message.copied.len ? response_paste(t, c->message.copied) : OK;
     if (!e) e = response_fork(t, c);
-    if (e || c->copied.len) return e || !run_live(t->fold.run) ? e : end_superseded(t);
-    struct fact f = { .kind = FACT_BROUGHT, .data = c->brought, .via = c->via };
-    return c->brought.len ? thread_add(t, &f) : OK;
+    if (e || c->message.copied.len) return e || !run_live(t->fold.run) ? e : end_superseded(t);
+    struct fact f = { .kind = FACT_BROUGHT, .data = c->message.brought, .via = c->via };
+    return c->message.brought.len ? thread_add(t, &f) : OK;
 }
 
 /* Each return costs every later request a walk over what counted then. */

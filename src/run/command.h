@@ -76,8 +76,8 @@ struct receipt {
 /* clang-format off */
 #define COMMAND_FIELDS(X) /* of all kinds */                                                        \
     X(BOOL, create)       /* make the thread when it is not there */                                \
-    X(BOOL, peek)         /* FOLLOW: one look at what is saved, nothing is followed afterwards */   \
     X(BOOL, anyones)      /* without a thread: also one of other people */                          \
+    X(BOOL, hold)         /* a waiting gate refuses it, whatever the configuration says */          \
     X(BOOL, may_decide)   /* DECIDE, SETTLE: the configuration lets `by` do that;                   \
                              hub_setup.token: RESULT, CLAIM, too */                                 \
     X(STR, by)            /* who */                                                                 \
@@ -90,21 +90,22 @@ struct receipt {
     X(STR, claims)        /* likewise; of `by`, JSON: caller.h */                                   \
     X(STR, trace)         /* what begins a run: whose part it is, spans.h */                        \
     X(INT, when_busy)     /* enum when_busy */                                                      \
-    X(BOOL, hold)         /* a waiting gate refuses it, whatever the configuration says */          \
     X(STR, id)            /* DECIDE: the confirmation; RESULT, CLAIM, EXPIRE, TOOL_*, LATE: the     \
                              call; SETTLE: either */                                                \
     X(STR, answer_id)     /* DECIDE, RESULT: the client's own name for its answer */                \
     X(STR, response)      /* what it does is told as this response (of several answers, the last     \
                              has it): response_wish_write() */                                      \
-    X(STR, brought)       /* MESSAGE, RESPOND to a thread that is made by it: a JSON list of                 \
-                             {"role","text"} that were said before, */                              \
-    X(STR, copied)        /* or facts of another thread that it goes on from:                       \
-                             response_copy() */                                                     \
-    X(STR, family)        /* with it: the thread that its copies, and theirs, go back to */         \
-    X(STR, effects)       /* MESSAGE to a thread that is made by it: what other versions of the      \
-                             conversation did, a JSON list of response_effects() */                 \
-    X(STR, told)          /* STOP, FOLLOW: words for who follows it, on all nodes; never kept */       \
-    X(STR, title_was)     /* RENAME: only while it is called this; STR_NONE: in any case */
+    X(STR, told)          /* STOP, FOLLOW: words for who follows it, on all nodes; never kept */
+/* Of one or two kinds, and still among those of all kinds on the way to another node: there its
+ * neighbours of the version before have them. */
+#define COMMAND_PAST(X) /* MESSAGE, RESPOND to a thread that is made by it: what went before */      \
+    X(STR, brought)       /* a JSON list of {"role","text"} that were said before, */                \
+    X(STR, copied)        /* or facts of another thread that it goes on from: response_copy() */     \
+    X(STR, family)        /* with it: the thread that its copies, and theirs, go back to */          \
+    X(STR, effects)       /* what other versions of the conversation did, a JSON list of             \
+                             response_effects() */
+#define COMMAND_LOOK(X)   X(BOOL, peek) /* FOLLOW: one look at what is saved, nothing is followed */
+#define COMMAND_WAS(X)    X(STR, title_was) /* RENAME: only while it is called this; STR_NONE: always */
 #define COMMAND_MESSAGE(X)                                                                          \
     X(STR, text) X(STR, id) X(STR, replaces)                                                        \
     X(STR, after)         /* goes on from this answer (a run), or question, of an earlier version;   \
@@ -158,6 +159,7 @@ struct command {
     union { /* by kind */
         struct {
             COMMAND_MESSAGE(X)
+            COMMAND_PAST(X)
         } message;
         struct {
             COMMAND_RETRY(X)
@@ -170,6 +172,13 @@ struct command {
         } call;
         struct {
             COMMAND_DECIDE(X)
+            /* private to run/: the grant that it opens (grant.h), */
+            struct {
+                struct str id, shown;
+                int64_t    amount;
+            } opened;
+            /* and with other arguments: the call that it makes, the same when its batch is tried again */
+            struct str made;
         } decide;
         struct {
             COMMAND_RESULT(X)
@@ -182,6 +191,7 @@ struct command {
         } stop;
         struct {
             COMMAND_RESPOND(X)
+            COMMAND_PAST(X)
         } respond;
         struct {
             COMMAND_SETTLE(X)
@@ -191,10 +201,14 @@ struct command {
         } late;
         struct {
             COMMAND_NAMING(X)
+            COMMAND_WAS(X)
         };
         struct {
             COMMAND_TRIM(X)
         } trim;
+        struct {
+            COMMAND_LOOK(X)
+        } follow;
         struct {
             struct str text, schema;
         } question; /* TOOL_ASKS */
@@ -207,20 +221,16 @@ struct command {
     /* private to run/ */
     struct list    node;
     struct receipt receipt;
-    struct { /* DECIDE: the grant that it opens: grant.h */
-        struct str id, shown;
-        int64_t    amount;
-    } opened;
-    /* DECIDE with other arguments: the call that it makes, the same when its batch is tried again */
-    struct str made;
-    bool       stopped;   /* a stop came after it, while it was parked */
-    bool       forwarded; /* from another node: if this one does not hold the thread, say so */
-    bool       repeated;  /* sent before, the answer was lost: it may have happened */
-    uint64_t   number;    /* on its way to another node */
+    bool           stopped;   /* a stop came after it, while it was parked */
+    bool           forwarded; /* from another node: if this one does not hold the thread, say so */
+    bool           repeated;  /* sent before, the answer was lost: it may have happened */
+    uint64_t       number;    /* on its way to another node */
     /* when it came, or stopped being parked: all that is waited for on its behalf counts from then */
-    uint64_t   since_ns;
+    uint64_t       since_ns;
 };
 #undef X
+/* What only some kinds need stands in the union. It was 832 bytes before there was one. */
+_Static_assert(sizeof(struct command) <= 584, "a member of one kind belongs into the union");
 
 /* Would this answer (CMD_DECIDE, CMD_RESULT) be refused as things stand? Sets c->receipt. For
  * carriers of several answers, which are taken all or none. */

@@ -276,8 +276,8 @@ bool edit_handle(struct thread *t, struct command *c, struct call *call, enum er
         return refuse(t, c, 422, "malformed_answer", STR("\"input\" must be an object."));
     if (jv_equal(c->decide.input, call->args)) return false;
     if (is_refused(t, c, call, tool, &changed, e)) return true;
-    if (!c->made.ptr) c->made = id_new(&c->arena, "call-");
-    p.call = c->made;
+    if (!c->decide.made.ptr) c->decide.made = id_new(&c->arena, "call-");
+    p.call = c->decide.made;
     p.text = c->decide.input->raw;
     uint64_t seq = t->fold.count + 1;
     if (!p.call.ptr) return *e = ERR_NOMEM, true;

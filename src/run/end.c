@@ -15,9 +15,9 @@ enum err end_gate(struct thread *t, struct call *call, const struct command *c, 
         f.reason = c->decide.reason;
         f.payload = c->decide.payload;
         f.answer_id = c->answer_id;
-        f.grant = c->opened.id;
-        f.granted = c->opened.shown;
-        f.amount = c->opened.amount;
+        f.grant = c->decide.opened.id;
+        f.granted = c->decide.opened.shown;
+        f.amount = c->decide.opened.amount;
     }
     return thread_add(t, &f);
 }

@@ -436,7 +436,7 @@ MUST_CHECK enum err response_add(struct thread *t, struct command *c, struct str
 MUST_CHECK enum err response_wish_read(struct arena *a, struct str text, struct response_wish *w);
 /* The copied facts are the first of this batch. */
 MUST_CHECK enum err response_paste(struct thread *t, struct str copied);
-/* The fact behind them, with what other versions did (command.effects) and these facts do not show.
+/* The fact behind them, with what other versions did (command.message.effects) and these facts do not show.
  * Nothing, if there is neither. */
 MUST_CHECK enum err response_fork(struct thread *t, const struct command *c);
 /* Before the append: those that end in this batch are found by their words, too. */

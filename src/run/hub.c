@@ -268,7 +268,7 @@ void hub_post(struct hub *h, struct command *c)
 /* A look at what another node may hold needs nobody's claim. */
 static bool only_looks(const struct hub *h, const struct command *c)
 {
-    return c->kind == CMD_FOLLOW && c->peek && is_whole(c) && store_shared(h->setup.store) &&
+    return c->kind == CMD_FOLLOW && c->follow.peek && is_whole(c) && store_shared(h->setup.store) &&
            !hub_find(h, c->log);
 }
 

@@ -109,6 +109,26 @@ static void write_wish(struct jsonw *w, const struct command *c)
     }
 }
 
+/* Into "of_all", beside what all have. */
+static void write_beside(struct jsonw *w, const struct command *c)
+{
+    switch (c->kind) {
+#define X(t, n) PUT_##t(w, #n, c->message.n);
+    case CMD_MESSAGE: COMMAND_PAST(X) return;
+#undef X
+#define X(t, n) PUT_##t(w, #n, c->respond.n);
+    case CMD_RESPOND: COMMAND_PAST(X) return;
+#undef X
+#define X(t, n) PUT_##t(w, #n, c->follow.n);
+    case CMD_FOLLOW: COMMAND_LOOK(X) return;
+#undef X
+#define X(t, n) PUT_##t(w, #n, c->n);
+    case CMD_RENAME: COMMAND_WAS(X) return;
+#undef X
+    default: return;
+    }
+}
+
 void node_write_command(struct jsonw *w, const struct command *c)
 {
     jw_obj(w);
@@ -121,6 +141,7 @@ void node_write_command(struct jsonw *w, const struct command *c)
 #define X(t, n) PUT_##t(w, #n, c->n);
     COMMAND_FIELDS(X)
 #undef X
+    write_beside(w, c);
     jw_end_obj(w);
     jw_key(w, "wish");
     jw_obj(w);
@@ -204,6 +225,25 @@ static void read_wish(struct command *c, const struct jv *v)
     }
 }
 
+static void read_beside(struct command *c, const struct jv *v)
+{
+    switch (c->kind) {
+#define X(t, n) c->message.n = GET_##t(c, v, #n);
+    case CMD_MESSAGE: COMMAND_PAST(X) return;
+#undef X
+#define X(t, n) c->respond.n = GET_##t(c, v, #n);
+    case CMD_RESPOND: COMMAND_PAST(X) return;
+#undef X
+#define X(t, n) c->follow.n = GET_##t(c, v, #n);
+    case CMD_FOLLOW: COMMAND_LOOK(X) return;
+#undef X
+#define X(t, n) c->n = GET_##t(c, v, #n);
+    case CMD_RENAME: COMMAND_WAS(X) return;
+#undef X
+    default: return;
+    }
+}
+
 struct command *node_read_command(const struct jv *v)
 {
     struct str      kind = jv_str_at(v, "kind");
@@ -218,6 +258,7 @@ struct command *node_read_command(const struct jv *v)
 #define X(t, n) c->n = GET_##t(c, all, #n);
     COMMAND_FIELDS(X)
 #undef X
+    read_beside(c, all);
     read_wish(c, jv_get(v, "wish"));
     if (!c->arena.failed) return c;
     command_free(c);

@@ -201,8 +201,8 @@ enum err notice_respond(struct thread *t, struct command *c)
     struct response_wish w;
     struct buf           text = { 0 };
     enum err             e = response_wish_read(&t->batch, c->response, &w);
-    struct fact          past = { .kind = FACT_BROUGHT, .data = c->brought, .via = c->via };
-    if (!e && !t->fold.count && c->brought.len) e = thread_add(t, &past);
+    struct fact          past = { .kind = FACT_BROUGHT, .data = c->respond.brought, .via = c->via };
+    if (!e && !t->fold.count && c->respond.brought.len) e = thread_add(t, &past);
     if (e) return e;
     switch ((enum respond)c->respond.what) {
     case RESPOND_SAY: buf_str(&text, c->respond.text); break;

@@ -348,14 +348,15 @@ static enum err put_effects(struct buf *b, const struct thread *t, const struct 
 
 enum err response_fork(struct thread *t, const struct command *c)
 {
-    struct fact f = { .kind = FACT_FORKED, .of = c->family, .by = c->by, .via = c->via };
+    struct fact f = { .kind = FACT_FORKED, .of = c->message.family, .by = c->by, .via = c->via };
     struct jv  *lists = NULL;
     struct buf  b = { 0 };
-    enum err    e = c->effects.len ? json_parse(&t->batch, c->effects, &lists, NULL) : OK;
+    enum err    e =
+        c->message.effects.len ? json_parse(&t->batch, c->message.effects, &lists, NULL) : OK;
     if (!e && lists) e = put_effects(&b, t, lists);
     if (b.len > 2) f.data = buf_view(&b);
-    if (!e && (f.data.len || c->copied.len)) e = thread_add(t, &f);
-    if (!e && c->family.len) e = thread_key(t, "f:", c->family, t->id);
+    if (!e && (f.data.len || c->message.copied.len)) e = thread_add(t, &f);
+    if (!e && c->message.family.len) e = thread_key(t, "f:", c->message.family, t->id);
     buf_done(&b);
     return e;
 }

@@ -51,10 +51,10 @@ struct response_wish {
 };
 
 struct str response_wish_write(struct arena *a, const struct response_wish *w);
-/* The facts up to `seq` as text, for command.copied. On no memory a->failed. */
+/* The facts up to `seq` as text, for command.message.copied. On no memory a->failed. */
 struct str response_copy(struct arena *a, const struct fold *f, uint64_t seq);
 /* What the thread's calls did, of one run or (STR_NONE) of all, and what it carries itself: a JSON
- * list, for command.effects. Functions of the client are its own business. On no memory a->failed. */
+ * list, for command.message.effects. Functions of the client are its own business. On no memory a->failed. */
 struct str response_effects(struct arena *a, const struct fold *f, struct str run);
 /* Did a call of its run do anything? */
 bool       response_did(const struct fold *f, const struct fact *response);

@@ -326,9 +326,9 @@ static bool is_overgranted(struct thread *t, struct command *c, const struct cal
         suspicious(t, c, why.code);
         return refuse(t, c, 422, why.code, why.why);
     }
-    c->opened.id = open.id;
-    c->opened.shown = open.shown;
-    c->opened.amount = open.amount;
+    c->decide.opened.id = open.id;
+    c->decide.opened.shown = open.shown;
+    c->decide.opened.amount = open.amount;
     return false;
 }
 
@@ -366,7 +366,7 @@ static bool wrong_words(struct thread *t, struct command *c, const struct call *
 bool verdict_decide(struct thread *t, struct command *c, enum err *e)
 {
     struct call *call = fold_confirmation(&t->fold, c->id);
-    c->opened.id = c->opened.shown = STR_NONE;
+    c->decide.opened.id = c->decide.opened.shown = STR_NONE;
     if (is_forged(t, c, call)) return true;
     if (is_decided(t, c, call)) return true;
     if (wrong_words(t, c, call)) return true;

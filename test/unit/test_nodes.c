@@ -418,6 +418,41 @@ TEST(a_node_that_goes_gives_its_threads_back_and_another_goes_on)
     pair_down(&p);
 }
 
+static void is_beside(struct command *c, const char *member, const char *raw)
+{
+    struct buf   text;
+    struct jsonw w;
+    struct arena a;
+    struct jv   *v;
+    arena_init(&a, 0);
+    buf_init(&text, 0);
+    jsonw_init(&w, &text);
+    node_write_command(&w, c);
+    REQUIRE(json_parse_own(&a, buf_view(&text), &v) == OK);
+    const struct jv *found = jv_get(jv_get(v, "of_all"), member);
+    CHECK(found && str_is(found->raw, raw) && !jv_get(jv_get(v, "wish"), member));
+    buf_done(&text);
+    arena_done(&a);
+    command_free(c);
+}
+
+/* While a cluster is updated one node after the other, the others read what this one sends. */
+TEST(members_that_went_to_their_kind_stay_where_the_version_before_reads_them)
+{
+    struct command *c = command_new(CMD_MESSAGE);
+    c->message.family = STR("t_1");
+    is_beside(c, "family", "\"t_1\"");
+    c = command_new(CMD_RESPOND);
+    c->respond.brought = STR("[]");
+    is_beside(c, "brought", "\"[]\"");
+    c = command_new(CMD_FOLLOW);
+    c->follow.peek = true;
+    is_beside(c, "peek", "true");
+    c = command_new(CMD_RENAME);
+    c->title_was = STR("old");
+    is_beside(c, "title_was", "\"old\"");
+}
+
 TEST(every_kind_of_command_reads_back_as_it_was_written)
 {
     for (int kind = CMD_CREATE; kind < CMD_EXPIRE; kind++) {
@@ -439,7 +474,10 @@ TEST(every_kind_of_command_reads_back_as_it_was_written)
             c->decide.echo_args = v;
         }
         if (kind == CMD_CLAIM) c->claim.owner = INT64_MAX - 1;
-        if (kind == CMD_MESSAGE) c->message.text = STR("");
+        if (kind == CMD_MESSAGE) c->message.text = STR(""), c->message.effects = STR("[]");
+        if (kind == CMD_RESPOND) c->respond.brought = STR("[]");
+        if (kind == CMD_FOLLOW) c->follow.peek = true;
+        if (kind == CMD_RENAME) c->title_was = STR("old");
         jsonw_init(&w, &text);
         node_write_command(&w, c);
         REQUIRE(json_parse_own(&a, buf_view(&text), &v) == OK);
