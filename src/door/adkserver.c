@@ -32,8 +32,8 @@ static void on_turn(struct chat_turn *turn, const struct chat_result *r)
                                           .code = r->code,
                                           .message = r->message,
                                           .retry_s = r->retry_s });
-    else if (c && p->list) follow_list(c, &dialect_adk, r->thread, &s);
-    else if (c) follow_stream(c, &dialect_adk, r->thread, &s);
+    else if (c && p->list) follow_list(c, conn_request(c)->door->dialect, r->thread, &s);
+    else if (c) follow_stream(c, conn_request(c)->door->dialect, r->thread, &s);
     mem_free(p);
 }
 
@@ -114,7 +114,7 @@ static const bool *shown_facts(struct arena *a, const struct fold *f)
 }
 
 /* Everything that was told in this conversation, as it stands now. */
-static void write_events(struct jsonw *w, const struct thread *t)
+static void write_events(struct jsonw *w, const struct dialect *d, const struct thread *t)
 {
     struct encoder      e;
     struct stream_start s = { .mode = STREAM_THREAD, .settled = true };
@@ -124,7 +124,7 @@ static void write_events(struct jsonw *w, const struct thread *t)
     arena_init(&a, 0);
     buf_init(&b, 0);
     buf_chr(&b, '[');
-    encoder_start(&e, &dialect_adk, &carrier_list, NULL, t, &s);
+    encoder_start(&e, d, &carrier_list, NULL, t, &s);
     e.shown = shown_facts(&a, thread_fold(t));
     while (e.shown && r == ENCODED_ITEM) r = encode_into(&e, t, &b, SIZE_MAX / 2);
     encoder_done(&e);
@@ -159,7 +159,7 @@ static void on_session(struct ask *k, struct command *c, const struct receipt *a
     json_reply_begin(&b, &w);
     write_session(&w, thread_id(a->thread), conn_request(k->conn),
                   f->count ? f->facts[f->count - 1]->at_ms : clock_wall_ms());
-    write_events(&w, a->thread);
+    write_events(&w, conn_request(k->conn)->door->dialect, a->thread);
     json_reply_end(k->conn, 200, &b, &w);
 }
 

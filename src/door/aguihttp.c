@@ -141,7 +141,7 @@ static void stream(struct post *p, struct thread *t, struct str run, uint64_t fr
     if (snapshot && agui_snapshot(&b, t, before(f, from), p->q->messages) != OK) b.err = ERR_NOMEM;
     for (size_t i = 0; i < p->plan->late_count; i++)
         agui_resolved(&b, p->plan->late[i].verdict, p->plan->late[i].yours);
-    follow_after(p->ask.conn, &dialect_agui, t,
+    follow_after(p->ask.conn, conn_request(p->ask.conn)->door->dialect, t,
                  &(struct stream_start){ .mode = STREAM_RUN,
                                          .run = run,
                                          .seq = from - 1,

@@ -89,6 +89,7 @@ struct door {
     const struct dialect *dialect;
     const char           *via;      /* how a decision came, and what the log calls it */
     bool                  native;   /* its form of approvals, where a request does not choose */
+    bool                  chat;     /* of OpenAI's two shapes the elder: chat completions */
     bool                  sessions; /* a body's sessionId names the thread */
     /* its clients show the body of an error to people: one sentence instead of JSON */
     bool                  plain_errors;

@@ -264,12 +264,11 @@ void door_openai(struct server *s, struct request *q)
 {
     struct oai_refusal  why;
     struct openai_turn *t = turn_new(s, q);
-    bool                chat = q->door->dialect == &dialect_completions;
     if (!t) {
         openai_no_memory(q->conn);
         return;
     }
-    if (!decode(t, q, chat, &why)) {
+    if (!decode(t, q, q->door->chat, &why)) {
         turn_refuse(t, why.status, why.code, why.message, why.param);
         return;
     }

@@ -3,7 +3,7 @@
  * two that a load balancer asks. Metrics tell of everybody, so they are the administrator's.
  *
  * A door that tells runs as events names its dialect here; nothing else in the house knows which
- * dialects there are. */
+ * dialects there are (scripts/layers looks). */
 #include "dialect/dialect.h"
 #include "door/app.h"
 
@@ -16,7 +16,7 @@ static const struct door CHAT_WS = { &dialect_aisdk, .via = "ws", .native = true
                                      .plain_errors = true };
 static const struct door RESPONSES = { &dialect_responses, .via = "responses", .enter = openai_name,
                                        .refuse = openai_refuse };
-static const struct door COMPLETIONS = { &dialect_completions, .via = "responses",
+static const struct door COMPLETIONS = { &dialect_completions, .via = "responses", .chat = true,
                                          .enter = openai_name, .refuse = openai_refuse };
 static const struct door OPENAI = { .via = "responses",
                                     .enter = openai_name,
@@ -48,9 +48,9 @@ const struct route app_routes[] = {
     { "POST", "/run", door_adk_run, 0, &ADK },
     { "GET", "/list-apps", door_adk_apps },
     { "GET", "/apps/{}/users/{}/sessions", door_adk_sessions },
-    { "POST", "/apps/{}/users/{}/sessions", door_adk_session_new },
-    { "GET", "/apps/{}/users/{}/sessions/{}", door_adk_session },
-    { "POST", "/apps/{}/users/{}/sessions/{}", door_adk_session_new },
+    { "POST", "/apps/{}/users/{}/sessions", door_adk_session_new, 0, &ADK },
+    { "GET", "/apps/{}/users/{}/sessions/{}", door_adk_session, 0, &ADK },
+    { "POST", "/apps/{}/users/{}/sessions/{}", door_adk_session_new, 0, &ADK },
     { "DELETE", "/apps/{}/users/{}/sessions/{}", door_adk_session_delete },
     { "POST", "/v1/responses", door_openai, 0, &RESPONSES },
     { "GET", "/v1/responses/{}", openai_response, 0, &RESPONSES },
