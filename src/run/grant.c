@@ -384,7 +384,9 @@ static enum err ended(const struct hub *h, const struct store_stock *row, const 
     return e;
 }
 
-const char *grant_over(const struct hub *h, const struct store_stock *row)
+/* For which of the reasons of grant_end it is to be ended, and was not yet; NULL: for none that is
+ * known. */
+static const char *why_over(const struct hub *h, const struct store_stock *row)
 {
     struct arena a;
     struct jv   *body = NULL;
@@ -399,7 +401,7 @@ const char *grant_over(const struct hub *h, const struct store_stock *row)
 
 struct command *grant_closing(const struct hub *h, const struct store_row *row)
 {
-    const char     *why = row->damaged ? NULL : grant_over(h, &row->stock);
+    const char     *why = row->damaged ? NULL : why_over(h, &row->stock);
     struct command *c = why ? command_new(CMD_REVOKE) : NULL;
     if (!c) return NULL;
     c->log.owner = arena_dup(&c->arena, row->owner);
@@ -478,7 +480,7 @@ static enum err end_over(struct thread *t, const struct store_stock *rows, size_
 {
     enum err e = OK;
     for (size_t i = 0; i < count && !e && t->take_count < BATCH_TAKES / 2; i++) {
-        const char *why = grant_over(t->hub, &rows[i]);
+        const char *why = why_over(t->hub, &rows[i]);
         if (why) e = grant_end(t, rows[i].holder, str_c(why));
     }
     return e;

@@ -52,9 +52,7 @@ MUST_CHECK enum err grant_follow(struct thread *t, const struct call *c, const s
 MUST_CHECK enum err grant_revoke(struct thread *t, struct str id);
 /* It gives nothing any more, whatever comes back. `why`: "role", "definition". */
 MUST_CHECK enum err grant_end(struct thread *t, struct str id, struct str why);
-/* For which of these it is to be ended, and was not yet; NULL: for none that is known. */
-const char         *grant_over(const struct hub *h, const struct store_stock *row);
-/* The command that does it, to be posted; NULL: it stands, or there is no memory. */
+/* The command that does it where it is due, to be posted; NULL: it stands, or there is no memory. */
 struct command     *grant_closing(const struct hub *h, const struct store_row *row);
 
 /* One of GET /v1/grants. */

@@ -171,10 +171,11 @@ static void on_left(struct conn_hold *h)
 /* NULL: answered. */
 static struct stream *stream_new(struct mcps *m, struct request *q, struct str id)
 {
-    unsigned       his = 0;
+    unsigned       theirs = 0;
     struct stream *s = NULL;
-    LIST_EACH (n, &m->streams) his += str_eq(LIST_ITEM(n, struct stream, node)->owner, owner_of(q));
-    if (his < MCPS_STREAMS_MAX) s = mem_alloc(sizeof *s);
+    LIST_EACH (n, &m->streams)
+        theirs += str_eq(LIST_ITEM(n, struct stream, node)->owner, owner_of(q));
+    if (theirs < MCPS_STREAMS_MAX) s = mem_alloc(sizeof *s);
     if (!s) {
         mcps_unavailable(q->conn, id,
                          &(struct receipt){ .status = 429,
