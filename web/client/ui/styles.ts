@@ -8,6 +8,8 @@
  */
 import cards from '../../src/app/styles/cards.css?raw';
 import chat from '../../src/app/styles/chat.css?raw';
+import decision from '../../src/app/styles/decision.css?raw';
+import inbox from '../../src/app/styles/inbox.css?raw';
 import page from '../../src/app/styles/page.css?raw';
 import panels from '../../src/app/styles/panels.css?raw';
 import short from '../../src/app/styles/short.css?raw';
@@ -17,7 +19,7 @@ import touch from '../../src/app/styles/touch.css?raw';
 import own from './own.css?raw';
 
 /** In the order of the page itself. */
-export const pageSheets = { tokens, page, chat, cards, text, panels, touch, short };
+export const pageSheets = { tokens, page, chat, cards, decision, text, panels, inbox, touch, short };
 
 const root_px = 16;
 

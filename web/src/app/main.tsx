@@ -15,8 +15,10 @@ import './styles/tokens.css';
 import './styles/page.css';
 import './styles/chat.css';
 import './styles/cards.css';
+import './styles/decision.css';
 import './styles/text.css';
 import './styles/panels.css';
+import './styles/inbox.css';
 import './styles/touch.css';
 import './styles/short.css';
 
