@@ -307,6 +307,22 @@ static void walk_params(const struct store_list *l, int64_t limit, struct params
     param_int(p, limit);
 }
 
+static void key_params(const struct store_list *l, int64_t limit, struct params *p, int *stmt)
+{
+    *stmt = l->kind == STORE_KEYS ? PG_KEYS : PG_REQUEST;
+    param_bytes(p, l->owner);
+    param_bytes(p, l->id);
+    if (l->kind == STORE_KEYS) param_int(p, limit);
+}
+
+static void sessions_params(const struct store_list *l, int64_t limit, struct params *p, int *stmt)
+{
+    *stmt = PG_SESSIONS;
+    param_bytes(p, l->id);
+    param_int(p, l->due_ms);
+    param_int(p, limit);
+}
+
 enum err list_params(struct pg *s, struct store_list *l, struct params *p, int *stmt)
 {
     struct row_place from = { INT64_MAX, INT64_MAX };
@@ -315,14 +331,11 @@ enum err list_params(struct pg *s, struct store_list *l, struct params *p, int *
 
     if (!row_place_parse(l->before, &from)) return ERR_SYNTAX;
     if (list_pages(l) && !l->owner.ptr && !l->everybody) return ERR_DENIED;
+    if (l->kind == STORE_THREADS && is_search(l) && l->said && l->everybody) return ERR_DENIED;
     switch (l->kind) {
     case STORE_THREADS:
-        if (is_search(l) && l->said) {
-            if (l->everybody) return ERR_DENIED;
-            said_params(l, from, p, stmt);
-            return OK;
-        }
-        threads_params(l, from, is_search(l) ? FIND_ROWS : limit, p, stmt);
+        if (is_search(l) && l->said) said_params(l, from, p, stmt);
+        else threads_params(l, from, is_search(l) ? FIND_ROWS : limit, p, stmt);
         return OK;
     case STORE_APPROVALS: approvals_params(l, from, limit, p, stmt); return OK;
     case STORE_DUE:
@@ -333,16 +346,7 @@ enum err list_params(struct pg *s, struct store_list *l, struct params *p, int *
         param_int(p, limit);
         return OK;
     case STORE_REQUEST:
-        *stmt = PG_REQUEST;
-        param_bytes(p, l->owner);
-        param_bytes(p, l->id);
-        return OK;
-    case STORE_KEYS:
-        *stmt = PG_KEYS;
-        param_bytes(p, l->owner);
-        param_bytes(p, l->id);
-        param_int(p, limit);
-        return OK;
+    case STORE_KEYS: key_params(l, limit, p, stmt); return OK;
     case STORE_USED: used_params(l, p, stmt); return OK;
     case STORE_NODES: *stmt = PG_NODES; return OK;
     case STORE_STOCK: stock_params(l, from, limit, p, stmt); return OK;
@@ -359,12 +363,7 @@ enum err list_params(struct pg *s, struct store_list *l, struct params *p, int *
     case STORE_STUBS:
     case STORE_HEADS:
     case STORE_UNTOLD: walk_params(l, limit, p, stmt); return OK;
-    case STORE_SESSIONS:
-        *stmt = PG_SESSIONS;
-        param_bytes(p, l->id);
-        param_int(p, l->due_ms);
-        param_int(p, limit);
-        return OK;
+    case STORE_SESSIONS: sessions_params(l, limit, p, stmt); return OK;
     }
     must(!"list kind");
     return ERR_UNSUPPORTED;
@@ -482,6 +481,47 @@ static uint64_t fill_checkpoint(const PGresult *r, int i, struct store_row *row)
     return 0;
 }
 
+static uint64_t fill_tool(const PGresult *r, int i, struct store_row *row)
+{
+    row->tool = res_str(r, i, 0);
+    row->runs = (uint64_t)res_int(r, i, 1);
+    row->failed = (uint64_t)res_int(r, i, 2);
+    return 0;
+}
+
+static uint64_t fill_request(const PGresult *r, int i, struct store_row *row)
+{
+    row->owner = res_str(r, i, 0);
+    row->thread = res_str(r, i, 1);
+    row->run = res_str(r, i, 2);
+    return 0;
+}
+
+static uint64_t fill_key(const PGresult *r, int i, struct store_row *row)
+{
+    row->owner = res_str(r, i, 0);
+    row->thread = res_str(r, i, 1);
+    row->value = res_str(r, i, 2);
+    row->created_ms = res_int(r, i, 3);
+    return 0;
+}
+
+static uint64_t fill_used(const PGresult *r, int i, struct store_row *row)
+{
+    row->amount = res_int(r, i, 0);
+    row->day = res_int(r, i, 1);
+    row->owner = res_str(r, i, 2);
+    return 0;
+}
+
+static uint64_t fill_session(const PGresult *r, int i, struct store_row *row)
+{
+    row->owner = res_str(r, i, 0);
+    row->value = res_str(r, i, 1);
+    row->updated_ms = res_int(r, i, 2);
+    return 0;
+}
+
 static uint64_t fill(struct store_list *l, const struct unit *u, int i, struct store_row *row,
                      struct row_place *at)
 {
@@ -500,27 +540,10 @@ static uint64_t fill(struct store_list *l, const struct unit *u, int i, struct s
     case STORE_APPROVALS:
     case STORE_DUE:
     case STORE_NEXT_DUE: return fill_approval(r, i, row, at);
-    case STORE_TOOLS:
-        row->tool = res_str(r, i, 0);
-        row->runs = (uint64_t)res_int(r, i, 1);
-        row->failed = (uint64_t)res_int(r, i, 2);
-        return 0;
-    case STORE_REQUEST:
-        row->owner = res_str(r, i, 0);
-        row->thread = res_str(r, i, 1);
-        row->run = res_str(r, i, 2);
-        return 0;
-    case STORE_KEYS:
-        row->owner = res_str(r, i, 0);
-        row->thread = res_str(r, i, 1);
-        row->value = res_str(r, i, 2);
-        row->created_ms = res_int(r, i, 3);
-        return 0;
-    case STORE_USED:
-        row->amount = res_int(r, i, 0);
-        row->day = res_int(r, i, 1);
-        row->owner = res_str(r, i, 2);
-        return 0;
+    case STORE_TOOLS: return fill_tool(r, i, row);
+    case STORE_REQUEST: return fill_request(r, i, row);
+    case STORE_KEYS: return fill_key(r, i, row);
+    case STORE_USED: return fill_used(r, i, row);
     case STORE_NODES: return fill_node(r, i, row);
     case STORE_STOCK: return fill_stock(r, i, row, at);
     case STORE_EVENTS: return fill_event(l, r, i, row, at);
@@ -536,11 +559,7 @@ static uint64_t fill(struct store_list *l, const struct unit *u, int i, struct s
     case STORE_STUBS: return fill_stub(r, i, row);
     case STORE_LAST:
     case STORE_UNTOLD: return fill_checkpoint(r, i, row);
-    case STORE_SESSIONS:
-        row->owner = res_str(r, i, 0);
-        row->value = res_str(r, i, 1);
-        row->updated_ms = res_int(r, i, 2);
-        return 0;
+    case STORE_SESSIONS: return fill_session(r, i, row);
     }
     must(!"list kind");
     return 0;
