@@ -67,7 +67,8 @@ torture: setup ## hostile model, tools and clients at once, under the sanitizers
 	@node test/torture/run.mjs --seconds $(or $(S),60) $(if $(SEED),--seed $(SEED)) $(if $(KEEP),--keep-going) $(if $(REPLAY),--replay $(REPLAY))
 
 trace: setup ## the way of one gated message through the files, as ARCHITECTURE.md tells it; V=1 prints it
-	@node test/trace/run.mjs $(if $(V),--print)
+	@scripts/build build-test
+	@$(if $(V),PRINT=1) node test/trace/run.mjs
 
 test-packaging: ## packages really built, installed into clean roots and started; needs root and a Debian mirror; T=word: some
 	@scripts/setup test packaging
