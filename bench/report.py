@@ -27,6 +27,8 @@ ROWS = [
     ("paced_100_carried", "… of the tokens carried", "share", []),
     ("first_event_us", "200 streams × 20 tokens/s: question to first event", "us", [("nginx", "<=", 2)]),
     ("first_token_us", "… question to first token", "us", []),
+    ("first_plain_us", "… at the plain door, question to first event", "us", []),
+    ("first_named_us", "… and with a request id", "us", []),
     ("active_bytes", "Memory of an active stream (1,000)", "bytes", [(None, "<=", 24 * 1024)]),
     ("idle_sse_bytes", "Memory of an idle event stream (10,000)", "bytes", [(None, "<=", 2 * 1024)]),
     ("idle_ws_bytes", "Memory of an idle WebSocket (10,000)", "bytes", [(None, "<=", 3 * 1024)]),
