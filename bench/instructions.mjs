@@ -4,24 +4,19 @@
 //     node bench/instructions.mjs [TURNS [FUNCTIONS]]       PARLEY_BIN: the program (build/parley)
 //
 // The server runs under callgrind; 20 turns come first and do not count. FUNCTIONS: so many of the most expensive.
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import http from 'node:http';
-import net from 'node:net';
-import os from 'node:os';
 import path from 'node:path';
+import { newFolder } from '../test/lib/program.mjs';
+import { Server, configured } from '../test/lib/server.mjs';
 
 const bin = process.env.PARLEY_BIN ?? path.resolve(import.meta.dirname, '../build/parley');
 const [turns = 100, functions = 0] = process.argv.slice(2).map(Number);
-const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'parley-count-'));
-const config = path.join(dir, 'parley.json');
-const port = await new Promise((yes) => {
-    const free = net.createServer().listen(0, '127.0.0.1', () => { const { port } = free.address(); free.close(() => yes(port)); });
-});
-fs.writeFileSync(config, JSON.stringify({ demo: { token_ms: 0 } }));
-const server = spawn('valgrind', ['--tool=callgrind', `--callgrind-out-file=${dir}/out`, '--cache-sim=no', bin, 'serve',
-    '--config', config, '--store', `${dir}/x.db`, '--listen', `127.0.0.1:${port}`], { stdio: ['ignore', 'ignore', fs.openSync(`${dir}/log`, 'w')] });
-process.on('exit', () => { server.kill('SIGKILL'); fs.rmSync(dir, { recursive: true, force: true }); });
+const dir = newFolder();
+const wrap = ['valgrind', '--tool=callgrind', `--callgrind-out-file=${dir}/out`, '--cache-sim=no'];
+const server = new Server({ config: configured(), dir, bin, wrap }).spawn();
+const port = await server.listening(120000);
 
 const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
 const ask = (method, where, body) => new Promise((yes, no) => {
@@ -31,13 +26,7 @@ const ask = (method, where, body) => new Promise((yes, no) => {
     });
     q.on('error', no).end(body && JSON.stringify(body));
 });
-const control = (...args) => execFileSync('callgrind_control', [...args, String(server.pid)], { stdio: 'ignore' });
-
-for (;;) {
-    if (await ask('GET', '/healthz').then((r) => r.status === 200, () => false)) break;
-    if (server.exitCode !== null) throw new Error(fs.readFileSync(`${dir}/log`, 'utf8'));
-    await new Promise((r) => setTimeout(r, 200));
-}
+const control = (...args) => execFileSync('callgrind_control', [...args, String(server.child.pid)], { stdio: 'ignore' });
 
 let dumps = 0;
 async function count(name, message) {
