@@ -79,13 +79,19 @@ test('scrolled up, nothing moves the view; at the end it follows again', async (
 
 test('there is a way to the end only where something stands below', async (t) => {
   const tab = await t.tab(await t.server());
-  await tab.ask('Find articles about CRISPR');
-  await tab.ask('What is the weather in Tokyo?');
+  for (const ask of ['Find articles about CRISPR', 'Find articles about bees', 'What is the weather in Tokyo?']) await tab.ask(ask);
+  const answer = '.turn:last-child article.assistant';
   await tab.page.mouse.move(700, 400);
   await tab.page.mouse.wheel(0, -24);
   await tab.$('[data-pinned="false"]').waitFor();
   equal(await tab.$('.jump').count(), 0, 'a hair above the end');
-  await tab.page.mouse.wheel(0, -300);
+  const { y } = await tab.$(answer).boundingBox();
+  await tab.page.mouse.wheel(0, -150);
+  await tab.until(([a, from]) => document.querySelector(a).getBoundingClientRect().y >= from + 150, [answer, y]);
+  const now = await tab.$(answer).boundingBox();
+  ok(now.y + now.height < (await tab.$('.dock').boundingBox()).y, 'the whole answer is in sight');
+  equal(await tab.$('.jump').count(), 0, 'below it the page is empty');
+  await tab.page.mouse.wheel(0, -1000);
   await tab.$('.jump').waitFor();
 });
 

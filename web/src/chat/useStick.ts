@@ -13,7 +13,7 @@ export interface Stick {
   scroller: RefObject<HTMLDivElement | null>;
   content: RefObject<HTMLDivElement | null>;
   pinned: boolean;
-  /** There is something below what is seen; a hair's breadth of empty page is nothing. */
+  /** There is something to read below what is seen; empty page, however much of it, is nothing. */
   away: boolean;
   /** Something was added below since the reader left the end. */
   news: boolean;
@@ -33,6 +33,12 @@ function endOf(content: HTMLElement): End {
 
 function grew(before: End, now: End): boolean {
   return now.turn !== before.turn || now.height > before.height + 4;
+}
+
+/* Words or a card stand below what is seen. The newest turn fills the screen, so the page goes on below its last words. */
+function goesOn(scroller: HTMLElement, content: HTMLElement): boolean {
+  const last = content.lastElementChild?.lastElementChild;
+  return !!last && last.getBoundingClientRect().bottom > scroller.getBoundingClientRect().bottom;
 }
 
 export function useStick(thread: string | null): Stick {
@@ -65,6 +71,7 @@ export function useStick(thread: string | null): Stick {
     let end = endOf(inner);
     let opened = -Infinity;
     const restOf = () => el.scrollHeight - el.scrollTop - el.clientHeight;
+    const look = () => setAway(!isPinned.current && restOf() > near_px && goesOn(el, inner));
     const grown = () => {
       const byHand = performance.now() - opened < byHand_ms;
       if (byHand) {
@@ -72,7 +79,7 @@ export function useStick(thread: string | null): Stick {
         pin(restOf() <= near_px);
       } else if (isPinned.current) el.scrollTop = el.scrollHeight;
       else if (grew(end, endOf(inner))) setNews(true);
-      setAway(!isPinned.current && restOf() > near_px);
+      look();
       end = endOf(inner);
     };
     const click = (e: Event) => {
@@ -88,7 +95,7 @@ export function useStick(thread: string | null): Stick {
       // Content that shrinks also moves the view up, but leaves it at the end.
       if (up && rest > 2) pin(false);
       else if (!up && rest <= near_px && !isPinned.current) pin(true);
-      setAway(rest > near_px);
+      look();
       lastTop.current = el.scrollTop;
     };
     // A wheel turned up by a hair must count even if the view has not moved a pixel yet.
