@@ -4,7 +4,7 @@ import { equal, ok, test } from './lib/test.mjs';
 const touch = { isMobile: true, hasTouch: true };
 const rooms = [
   [touch, { 'a phone on its side': [667, 375], 'a small phone on its side': [568, 320], 'a phone with its keyboard up': [390, 400] }],
-  [{}, { 'a page enlarged to 200 %': [640, 512], 'a page enlarged to 400 %': [320, 256] }],
+  [{}, { 'a page enlarged to 200 %': [640, 512], 'a page enlarged to 400 %': [320, 256], 'a laptop enlarged to 400 %': [320, 200] }],
 ];
 
 /* In the view, and not under anything else. */
