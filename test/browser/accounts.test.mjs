@@ -46,6 +46,8 @@ for (const mode of ['direct', 'bidi']) {
     const link = card.getByRole('link', { name: 'Connect my account' });
     equal([await card.getByRole('button', { name: 'Approve' }).count(), await link.getAttribute('href')], [0, `/v1/mcp/mail/connect?to=${encodeURIComponent(`/t/${await tab.thread()}`)}`], 'no yes that would be worth nothing');
     equal(await violations(tab), [], 'axe');
+    await tab.send('yes');
+    await tab.$('.set-aside').getByRole('button', { name: 'Answer it first' }).click();
     const thread = await tab.thread();
     await link.click();
     await tab.page.getByRole('link', { name: 'Go on' }).click();

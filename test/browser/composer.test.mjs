@@ -94,6 +94,7 @@ test('with two requests a yes is no answer to either', async (t) => {
   await tab.send('yes');
   await tab.page.getByText('This sets the 2 requests aside').waitFor();
   ok(!(await tab.$('.set-aside').innerText()).includes('Approve'), 'no yes here');
+  await tab.$('.set-aside').getByRole('button', { name: 'Answer them first' }).waitFor();
   equal((await server.json('/v1/approvals?status=pending')).approvals.length, 2, 'still waiting');
 });
 

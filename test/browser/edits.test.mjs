@@ -67,6 +67,17 @@ test('only what may be changed is a field, with the keyboard too, and nothing ch
   equal([paid(), approvals.map((a) => a.status)], [[['Hanako', 50, undefined]], ['done']], 'one call, as it was asked about');
 });
 
+test('while something is being changed a typed yes does not pass the changes over', async (t) => {
+  const { tab, card, paid } = await asked(t);
+  await change(card);
+  await field(card, 'amount').fill('45');
+  await tab.send('yes');
+  await tab.$('.set-aside').getByRole('button', { name: 'Answer it first' }).click();
+  await yes(card);
+  await tab.$('.tool[data-status="done"]').waitFor();
+  equal(paid(), [['Hanako', 45, undefined]], 'paid');
+});
+
 test('a tool that allows no changes offers none', async (t) => {
   const { card } = await asked(t, { tool: {} });
   equal(await card.getByRole('button', { name: 'Change it first…' }).count(), 0, 'no way to change it');

@@ -37,6 +37,21 @@ for (const mode of ['direct', 'bidi']) {
   });
 }
 
+test('a typed yes is no answer to a form, and stays in the composer; a typed no is one', async (t) => {
+  const { server, path } = await asking(t);
+  const tab = await t.tab(server, { path: path('/') });
+  await tab.send('Pay it');
+  await tab.card();
+  await tab.send('yes');
+  await tab.page.getByText('This sets the request aside: send anyway, or answer it first?').waitFor();
+  equal(await tab.$('.set-aside button').allInnerTexts(), ['Send anyway', 'Answer it first'], 'what is offered');
+  await tab.$('.set-aside').getByRole('button', { name: 'Answer it first' }).click();
+  equal(await tab.$('.composer textarea').inputValue(), 'yes', 'kept');
+  await tab.send('no');
+  await tab.$('.set-aside[data-armed="true"]').getByRole('button', { name: /^Deny/ }).click();
+  await tab.$('.ask').waitFor({ state: 'detached' });
+});
+
 test('in the inbox it is filled in the same way', async (t) => {
   const { server, results, path } = await asking(t);
   await (await fetch(`${server.url}/v1/chat/stream`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ message: 'Pay it' }) })).text();

@@ -13,6 +13,7 @@ import { BallotLine, mayAnswer, NotMine } from './Ballot';
 import { connectLink } from './connect';
 import { called, useChat, useNow } from './context';
 import { ChangedArguments, EditFields, FormFields, useEdit, useForm } from './EditFields';
+import { formFields } from './fields';
 import { firstWish, GrantOfferBox } from './GrantOffer';
 import { isHeld, useGuard } from './guard';
 import { Icon, toolIcon } from './icons';
@@ -21,6 +22,11 @@ import { t } from '../words';
 
 export function askOf(call: Call): string {
   return call.approval?.ask ?? t.runWhat(humanName(call.name));
+}
+
+/** A bare yes says all that it wants to know: there is no form to fill in, and no account to connect. */
+export function takesYes(call: Call): boolean {
+  return formFields(call.approval?.form).length === 0 && !connectLink(askOf(call), call.name, '');
 }
 
 /** Where a request stands, in the words of its card. */

@@ -4,11 +4,10 @@
  */
 import { useState } from 'react';
 import type { Call } from '../protocol';
-import { ApprovalCard, askOf, stateOf } from './ApprovalCard';
+import { ApprovalCard, askOf, stateOf, takesYes } from './ApprovalCard';
 import { ApproveAll } from './ApproveAll';
 import { mayAnswer } from './Ballot';
 import { useChat } from './context';
-import { formFields } from './fields';
 import { Icon } from './icons';
 import { t } from '../words';
 
@@ -26,8 +25,7 @@ export function AskSheet({ calls }: { calls: Call[] }) {
     </button>
   );
   const mine = (c: Call) => mayAnswer(c.approval!, chat.mayDecide);
-  // A form is filled in by itself.
-  const open = calls.filter((c) => mine(c) && !c.approval?.sending && formFields(c.approval?.form).length === 0);
+  const open = calls.filter((c) => mine(c) && !c.approval?.sending && takesYes(c));
   return (
     <section className={folded ? 'ask-sheet folded' : 'ask-sheet'} aria-label={mine(call) ? t.yourAnswer : t.waitsForApprover}>
       <header>

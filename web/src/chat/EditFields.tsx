@@ -27,6 +27,11 @@ export function useTexts(approvalId: string): [Texts | null, (texts: Texts | nul
   ];
 }
 
+/** Something was begun on its card that a yes from elsewhere would pass over. */
+export function isChanging(approvalId: string): boolean {
+  return drafts.has(approvalId);
+}
+
 /** A request on its way to being changed: its fields, what was typed, what that makes of it, what is wrong with it. */
 export interface Edit {
   fields: Field[];

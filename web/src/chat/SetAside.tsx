@@ -4,11 +4,12 @@
  * takes the focus, so that Enter, pressed once more, decides nothing.
  */
 import type { Call } from '../protocol';
-import { askOf } from './ApprovalCard';
+import { askOf, takesYes } from './ApprovalCard';
 import { Revealed } from './Arguments';
 import { answerOf } from './answers';
 import { mayAnswer } from './Ballot';
 import { useChat } from './context';
+import { isChanging } from './EditFields';
 import { useGuard } from './guard';
 import { t } from '../words';
 import { rich } from '../words/rich';
@@ -31,7 +32,9 @@ export function SetAside({ text, calls, onSend, onAnswered, onBack }: Props) {
   const mine = calls.some((c) => mayAnswer(c.approval!, chat.mayDecide));
   const only = calls.length === 1 && !calls[0]!.approval?.sending ? calls[0]! : null;
   const answer = only && mine && text !== null ? answerOf(text) : null;
-  if (only && answer) {
+  // A yes that could only be refused, or would not mean what is being written on the card, is not offered.
+  const fits = only && (answer === 'no' || (takesYes(only) && !isChanging(only.approval!.id)));
+  if (only && answer && fits) {
     const decide = () => {
       if (!guard.ready()) return;
       guard.decided();
@@ -66,7 +69,7 @@ export function SetAside({ text, calls, onSend, onAnswered, onBack }: Props) {
           </button>
         )}
         <button type="button" className="button outline" onClick={onBack}>
-          {mine ? t.answerFirst : t.wait}
+          {mine ? t.answerFirst(calls.length) : t.wait}
         </button>
       </div>
     </section>

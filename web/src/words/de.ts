@@ -402,7 +402,7 @@ export const de: Words = {
       other: 'Das legt die # Anfragen beiseite: trotzdem senden, oder auf die Freigabe warten?',
     }),
   sendAnyway: 'Trotzdem senden',
-  answerFirst: 'Erst beantworten',
+  answerFirst: () => 'Erst beantworten',
   wait: 'Warten',
   readingOld: 'Sie lesen eine frühere Fassung. Was Sie senden, geht von hier aus weiter.',
   toNewest: 'Zur neuesten gehen',

@@ -419,7 +419,7 @@ export const en = {
       other: 'This sets the # requests aside: send anyway, or wait for the approver?',
     }),
   sendAnyway: 'Send anyway',
-  answerFirst: 'Answer it first',
+  answerFirst: (n: number): string => (n === 1 ? 'Answer it first' : 'Answer them first'),
   wait: 'Wait',
   readingOld: 'You are reading an earlier version. What you send goes on from here.',
   toNewest: 'Go to the newest',

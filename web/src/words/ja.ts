@@ -392,7 +392,7 @@ export const ja: Words = {
   setsAsideApprover: (n) =>
     n === 1 ? '送信すると依頼は取り下げられます。このまま送信しますか、承認者を待ちますか？' : `送信すると ${n} 件の依頼は取り下げられます。このまま送信しますか、承認者を待ちますか？`,
   sendAnyway: 'このまま送信',
-  answerFirst: '先に返答する',
+  answerFirst: () => '先に返答する',
   wait: '待つ',
   readingOld: '以前の版を読んでいます。送信すると、この版の続きになります。',
   toNewest: '最新の版へ',
