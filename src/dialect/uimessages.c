@@ -197,7 +197,21 @@ static void write_payload(struct jsonw *w, const struct run *r)
     jw_end_obj(w);
 }
 
-static void write_metadata(struct jsonw *w, const struct run *r)
+/* How long each call took, by its id: who comes later cannot measure it. */
+static void write_durations(struct jsonw *w, const struct fold *f, const struct run *r)
+{
+    jw_key(w, "toolMs");
+    jw_obj(w);
+    for (size_t i = r->calls_from; i < f->call_count && f->calls[i]->run == r; i++) {
+        const struct call *c = f->calls[i];
+        if (!c->finished || !(c->started || c->replaced_by)) continue;
+        jw_key_str(w, c->id);
+        jw_int(w, c->finished->ms);
+    }
+    jw_end_obj(w);
+}
+
+static void write_metadata(struct jsonw *w, const struct fold *fold, const struct run *r)
 {
     char time[CLOCK_RFC3339_LEN + 1];
     clock_rfc3339(r->first->at_ms, time);
@@ -218,6 +232,7 @@ static void write_metadata(struct jsonw *w, const struct run *r)
     if (payload_cut(r)) jw_kstrz(w, "finishReason", payload_cut(r));
     if (r->ended && r->ended->code.len && r->ended->outcome == WORD_CANCELLED)
         jw_kstr(w, "reason", r->ended->code);
+    write_durations(w, fold, r);
     jw_end_obj(w);
 }
 
@@ -227,7 +242,7 @@ static void write_assistant(struct jsonw *w, const struct fold *fold, const stru
     jw_obj(w);
     jw_kstr(w, "id", r->id);
     jw_kstrz(w, "role", "assistant");
-    write_metadata(w, r);
+    write_metadata(w, fold, r);
     jw_key(w, "parts");
     jw_arr(w);
     if (r->first->kind == FACT_ACTION) write_step(w, fold, r->first, form);

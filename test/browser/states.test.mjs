@@ -78,6 +78,8 @@ test('a tool: intent, amber card with bar and stage, then folded card in the tex
   // The card stands where the call happened.
   const order = await tab.$('.said > *').evaluateAll((all) => all.map((e) => e.className.split(' ')[0]));
   equal(order.slice(0, 3), ['text', 'tools', 'text'], 'text, card, text');
+  await tab.page.reload();
+  ok(/\d m?s/.test(await card.locator('.tool-ms').innerText()), 'a duration, also for who comes later');
 });
 
 test('chips stand under the last answer only, and a click sends', async (t) => {

@@ -137,6 +137,31 @@ TEST(an_offered_client_call_may_be_run_and_a_finished_one_may_not)
     tale_done(&t);
 }
 
+TEST(how_long_a_call_took_is_in_the_history_and_of_what_never_ran_nothing_is_said)
+{
+    struct tale  t;
+    struct arena a;
+    arena_init(&a, 0);
+    tale_init(&t);
+    tale_message(&t, "run_1", "Pay");
+    tale_step(&t, "run_1", "calls", 2, call("call-1", "pay", "{}", GATE_FREE),
+              call("call-2", "pay", "{}", GATE_ASK));
+    tale_asked(&t, "call-2");
+    tale_decided(&t, "call-2", WORD_DENIED);
+    tale_finished(&t, "call-2", WORD_DENIED, "no");
+    tale_started(&t, "call-1");
+    tale_fact(&t, (struct fact){ .kind = FACT_FINISHED,
+                                 .call = STR("call-1"),
+                                 .outcome = WORD_DONE,
+                                 .text = STR("paid"),
+                                 .ms = 142 });
+    ends(&t);
+    const struct jv *m = jv_get(jv_at(messages(&a, &t, FORM_NATIVE), 1), "metadata");
+    CHECK_STR(jv_get(m, "toolMs")->raw, "{\"call-1\":142}");
+    arena_done(&a);
+    tale_done(&t);
+}
+
 TEST(an_edit_and_a_retry_show_only_the_branch_that_counts)
 {
     struct tale  t;

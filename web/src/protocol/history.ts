@@ -169,9 +169,11 @@ export function fromUI(ui: UIMessage): Message {
   const empty: Message = { ...newMessage(ui.id, ui.role === 'user' ? 'user' : 'assistant'), status: 'done' };
   const m = (ui.parts ?? []).reduce(addPart, empty);
   const meta = isObject(ui.metadata) ? ui.metadata : {};
+  const calls = isObject(meta.toolMs) ? timed(m.calls, meta.toolMs) : m.calls;
   const at = Date.parse(typeof meta.createdAt === 'string' ? meta.createdAt : '');
   return {
     ...m,
+    calls,
     ...(Number.isNaN(at) ? {} : { at }),
     ...(meta.outcome === 'cancelled' ? { status: 'stopped' as const } : {}),
     ...(meta.finishReason === 'length' || meta.finishReason === 'content-filter'
@@ -191,6 +193,11 @@ export function fromUI(ui: UIMessage): Message {
         }
       : {}),
   };
+}
+
+/* How long each took, as the server measured it. */
+function timed(calls: Message['calls'], took: Record<string, unknown>): Message['calls'] {
+  return Object.fromEntries(Object.entries(calls).map(([id, c]) => [id, typeof took[id] === 'number' ? { ...c, ms: took[id] } : c]));
 }
 
 function addPart(m: Message, p: UIPart, n: number): Message {
