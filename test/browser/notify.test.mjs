@@ -1,9 +1,9 @@
 // A word from the browser, when it was wished for and nobody looks.
 import { equal, test } from './lib/test.mjs';
 
-async function told(t, config, answer = 'granted') {
+async function told(t, config, answer = 'granted', options = {}) {
   const server = await t.server(config);
-  const tab = await t.tab(server);
+  const tab = await t.tab(server, options);
   await tab.page.evaluate((says) => {
     window.told = [];
     class Told {
@@ -68,6 +68,65 @@ test('who does not let the browser notify is told so, it is not offered again, a
   await tab.$('.ask').waitFor();
   await tab.until(() => document.title.startsWith('(1) '));
   equal(await words(), [], 'nothing is tried');
+});
+
+/* As if what ends had taken so long, by the server's clock. */
+const took = (tab, ms) =>
+  tab.page.route(/\/v1\/threads\?/, async (r) => {
+    const response = await r.fetch();
+    const json = await response.json();
+    const later = (x) => ({ ...x, updated_at: new Date(Date.parse(x.updated_at) + (x.state === 'idle' ? ms : 0)).toISOString() });
+    await r.fulfill({ response, json: { ...json, threads: json.threads.map(later) } });
+  });
+
+for (const ms of [11_000, 5_000]) {
+  test(`an answer that took ${ms / 1000} s is ${ms > 10_000 ? 'told' : 'not told'} by the browser when nobody looks, also that of another conversation`, async (t) => {
+    const model = await t.model(['It is sunny.'], { hold: true });
+    const { tab, away, wish, words } = await told(t, { model: model.config });
+    await took(tab, ms);
+    await wish();
+    await tab.send('What is the weather?');
+    await tab.$('.row .mark-run').waitFor();
+    await tab.page.keyboard.press('Control+Shift+O'); // to a new conversation: this one goes on by itself
+    await tab.$('.starter').first().waitFor();
+    await away(true);
+    model.release();
+    await tab.$('.row .mark-run').waitFor({ state: 'detached' });
+    const thread = await tab.page.evaluate(async () => (await (await fetch('/v1/threads?limit=1')).json()).threads[0].title);
+    equal(await words(), ms > 10_000 ? [['The answer is there', thread]] : [], 'once, or not at all');
+  });
+}
+
+test('where only a service worker may tell, it does, and what is pressed there opens its conversation', async (t) => {
+  const { server, tab, away, wish, words } = await told(t, undefined, 'granted', { serviceWorkers: 'allow' });
+  await tab.page.evaluate(() => {
+    const { Notification } = window;
+    window.Notification = class extends Notification {
+      constructor() {
+        throw new TypeError('Illegal constructor');
+      }
+      static get permission() {
+        return Notification.permission;
+      }
+    };
+    ServiceWorkerRegistration.prototype.showNotification = async (title, { body, data }) => void window.told.push([title, body, data]);
+  });
+  await tab.until(() => navigator.serviceWorker.controller);
+  await wish();
+  await away(true);
+  await tab.send('Send 50 dollars to Hanako');
+  await tab.until(() => window.told.length > 0);
+  const thread = await tab.thread();
+  equal(await words(), [['Approval required', 'Send 50 USD to Hanako?', { thread }]], 'once, and where it belongs');
+  const { id } = await server.json('/v1/threads', { body: {} });
+  const [worker] = tab.context.serviceWorkers();
+  await worker.evaluate((open) => {
+    const pressed = new Event('notificationclick');
+    const notification = { data: { thread: open }, close() {} };
+    // That a window may come to the front is the browser's to say, and for a real press only.
+    self.dispatchEvent(Object.assign(pressed, { notification, waitUntil: (p) => p.catch(() => {}) }));
+  }, id);
+  await tab.page.waitForURL(`**/t/${id}`);
 });
 
 test('a question in another conversation is in the title and told without waiting for the next look', async (t) => {

@@ -33,6 +33,17 @@ self.addEventListener('message', (e) => {
   e.waitUntil(caches.open(kept).then((c) => Promise.all(files.map((u) => c.match(u, any).then((has) => has || c.add(u))))));
 });
 
+// What the page told where a page may not do so itself (phones): to the window that is there, or to a new one.
+self.addEventListener('notificationclick', (e) => {
+  const { thread } = e.notification.data;
+  e.notification.close();
+  const show = ([window]) => {
+    window?.postMessage({ open: thread });
+    return window ? window.focus() : self.clients.openWindow(thread ? `/t/${thread}` : '/');
+  };
+  e.waitUntil(self.clients.matchAll({ type: 'window' }).then(show));
+});
+
 self.addEventListener('fetch', (e) => {
   const url = new URL(e.request.url);
   if (e.request.method !== 'GET' || url.origin !== location.origin) return;

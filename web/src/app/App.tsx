@@ -117,7 +117,7 @@ export function App({ over, setOver }: { over: Over; setOver: (over: Over) => vo
   const listed = lists.threads.find((x) => x.id === snap.id);
   const title = visible(listed?.title || snap.title || (state.messages[0] ? textOf(state.messages[0]).slice(0, 80) : '')) || null;
   useTitle(lists.inbox.length, title);
-  useNotify({ state, inbox: lists.inbox, thread: snap.id, open });
+  useNotify({ state, inbox: lists.inbox, threads: lists.threads, thread: snap.id, open });
   useReadMarks(snap.id, listed?.updated_at);
   useNewName(state);
 

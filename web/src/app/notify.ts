@@ -4,7 +4,8 @@
  */
 import { useEffect, useRef } from 'react';
 import type { ApprovalRecord, ThreadState } from '../protocol';
-import { callsOf, lastOf, textOf } from '../protocol';
+import { callsOf } from '../protocol';
+import type { ThreadInfo } from '../transport/api';
 import { usePrefs } from './prefs';
 import { notice } from './notices';
 import { t } from '../words';
@@ -23,32 +24,44 @@ export async function allowNotices(): Promise<boolean> {
   return allowed;
 }
 
-function tell(title: string, body: string, tag: string, open: () => void): void {
+/* Who presses it comes to the conversation that it is about. */
+function tell(title: string, body: string, tag: string, thread: string | null, open: (thread: string | null) => void): void {
   try {
     const n = new Notification(title, { body, tag });
     n.onclick = () => {
       window.focus();
-      open();
+      open(thread);
       n.close();
     };
   } catch {
-    // phones let only a service worker do this
+    // Phones let only a service worker do this; it says what was pressed (public/sw.js).
+    void navigator.serviceWorker?.ready.then((r) => r.showNotification(title, { body, tag, data: { thread } }));
   }
+}
+
+/* What was pressed on a phone. */
+function usePressed(open: (thread: string | null) => void): void {
+  useEffect(() => {
+    const heard = (e: MessageEvent<{ open?: string | null }>) => e.data.open !== undefined && open(e.data.open);
+    navigator.serviceWorker?.addEventListener('message', heard);
+    return () => navigator.serviceWorker?.removeEventListener('message', heard);
+  }, [open]);
 }
 
 interface Seen {
   state: ThreadState;
   inbox: readonly ApprovalRecord[];
+  threads: readonly ThreadInfo[];
   thread: string | null;
   open: (thread: string | null) => void;
 }
 
-export function useNotify({ state, inbox, thread, open }: Seen): void {
+export function useNotify({ state, inbox, threads, thread, open }: Seen): void {
   const { notify } = usePrefs();
   const on = notify && canNotify() && Notification.permission === 'granted';
   const told = useRef(new Set<string>());
-  const began = useRef(0);
-  const answering = state.open?.status === 'open';
+  const began = useRef(new Map<string, number>());
+  usePressed(open);
   useEffect(() => {
     const waiting = [
       ...(state.open ? callsOf(state.open) : []).flatMap((c) =>
@@ -59,20 +72,20 @@ export function useNotify({ state, inbox, thread, open }: Seen): void {
     for (const w of waiting) {
       if (told.current.has(w.id)) continue;
       told.current.add(w.id); // what was seen on the page needs no word either
-      if (on && document.hidden) tell(t.notifyApproval, w.ask, w.id, () => open(w.thread));
+      if (on && document.hidden) tell(t.notifyApproval, w.ask, w.id, w.thread, open);
     }
   }, [state.open, inbox, thread, on, open]);
   useEffect(() => {
-    if (answering) {
-      began.current = Date.now();
-      return;
-    }
-    const last = lastOf(state.messages);
-    const long = began.current > 0 && Date.now() - began.current > long_ms;
-    began.current = 0;
-    if (on && long && document.hidden && !state.open && last?.role === 'assistant')
-      tell(t.notifyAnswer, textOf(last).slice(0, 120), `answer-${last.id}`, () => open(thread));
-    // Only the end of an answer is news.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [answering]);
+    for (const x of threads.filter((x) => isThrough(x, began.current)))
+      if (on && document.hidden) tell(t.notifyAnswer, x.title ?? t.untitled, `answer-${x.id}`, x.id, open);
+  }, [threads, on, open]);
+}
+
+/* Whether an answer has ended that took long, by the server's clock: in any conversation, whichever is on the screen. */
+function isThrough(x: ThreadInfo, began: Map<string, number>): boolean {
+  const at = Date.parse(x.updated_at);
+  const from = began.get(x.id) ?? at;
+  if (x.state === 'running') began.set(x.id, from);
+  else began.delete(x.id);
+  return x.state === 'idle' && at - from > long_ms;
 }
