@@ -109,10 +109,10 @@ async function overHttp(server, mode, { text, yes, outcome }) {
   await turn({ id: r.messageId, role: 'assistant', parts: [part] }, () => r.did(answered(ask, yes)));
   if (!yes || !outcome) return r.steps;
   // The client tool: what follows is told to whoever follows the thread.
-  const { seq } = await server.json(`/v1/threads/${thread}`);
+  const { seq } = (await server.get(`/v1/threads/${thread}`)).json;
   const events = await fetch(`${server.url}/v1/threads/${thread}/events?after=${seq}.0`);
   r.did({ type: 'claim', tool_use_id: toolCallId, mine: true });
-  await server.json(`/v1/threads/${thread}/results/${toolCallId}`, { body: outcome });
+  await server.post(`/v1/threads/${thread}/results/${toolCallId}`, outcome);
   r.did(reported(ask.call, outcome));
   await readSse(events, (data, id) => (r.heard('events', data, id), data.type === 'complete'));
   return r.steps;
@@ -120,7 +120,7 @@ async function overHttp(server, mode, { text, yes, outcome }) {
 
 async function overSocket(server, { text, yes, outcome }) {
   const r = new Recording();
-  const { id: thread } = await server.json('/v1/threads', { body: {} });
+  const { id: thread } = (await server.post('/v1/threads', {})).json;
   const socket = await Ws.open(null, server, `/live?thread=${thread}`, { protocols: ['parley.json.v1'] });
   const until = async (last) => {
     for (;;) {
