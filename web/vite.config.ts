@@ -86,5 +86,6 @@ export default defineConfig({
       ['/api', '/stream', '/v1', '/live', '/functions', '/mermaid.js', '/pdf/'].map((path) => [path, { target: server, ws: path === '/live', changeOrigin: true }]),
     ),
   },
-  test: { include: ['src/**/*.test.{ts,tsx}', 'client/**/*.test.ts'] },
+  // A hang is longer than what a busy machine takes to read all sources.
+  test: { include: ['src/**/*.test.{ts,tsx}', 'client/**/*.test.ts'], testTimeout: 60_000 },
 });
