@@ -189,11 +189,16 @@ test('the inbox, wide and narrow, in light and dark: readable, nothing sticks ou
   const picture = (name) => (width, theme) => (width === 1440) === (theme === 'light') && shot(bob, `${name}-${theme}-${width}`); // one of each
   await bob.$('.inbox-line').first().click();
   await bob.$('.inbox-context').waitFor();
+  const row = bob.$('.inbox-row').first();
+  equal([await row.locator('.inbox-line .ask-state').innerText(), await row.getByText('Approval Required').count()], ['Approval Required', 1], 'the line says where it stands, and the card not once more');
+  await bob.page.mouse.move(0, 0);
   await fitsIn(bob, everyLook, 'what waits', picture('inbox'));
   await bob.$('.ask[data-armed="true"]').waitFor();
   await bob.$('.ask .ask-yes').click();
   await bob.until(() => document.querySelectorAll('.inbox-row').length === 3);
   await bob.page.getByRole('button', { name: 'Decided' }).click();
   await bob.$('[data-decided] .inbox-line').first().click();
+  await bob.page.getByRole('heading', { name: 'Decided', level: 1 }).waitFor();
+  await bob.page.mouse.move(0, 0);
   await fitsIn(bob, everyLook, 'what was decided', picture('decided'));
 });

@@ -4,13 +4,13 @@
  * that one opened. For somebody who only decides it is the whole page.
  */
 import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type FocusEvent, type RefObject } from 'react';
-import { RiskMark } from '../chat/ApprovalCard';
+import { RiskMark, stateOf } from '../chat/ApprovalCard';
 import { Revealed, Sentence } from '../chat/Arguments';
-import { alone, ChatContext, useNow, type ChatActions } from '../chat/context';
+import { alone, ChatContext, useChat, useNow, type ChatActions } from '../chat/context';
 import { Icon } from '../chat/icons';
 import { mayDecide, nameFor } from '../chat/people';
 import { byUrgency, type Urgency } from '../chat/urgency';
-import { Waiting } from '../chat/Waiting';
+import { callOf, Waiting } from '../chat/Waiting';
 import { ago, fullTime, humanName, left } from '../chat/words';
 import type { ApprovalRecord } from '../protocol';
 import { t } from '../words';
@@ -35,9 +35,10 @@ export default function InboxPage({ over, setOver }: { over: Over; setOver: (ove
     [me, tools],
   );
   useEffect(() => startPage(() => null), []);
+  const heading = tab !== 'waiting' ? t.inboxTabs[tab] : t.waitingForYou;
   useEffect(() => {
-    document.title = `${inbox.length ? `(${inbox.length}) ` : ''}${t.waitingForYou} · ${product.name}`;
-  }, [inbox.length]);
+    document.title = `${inbox.length ? `(${inbox.length}) ` : ''}${heading} · ${product.name}`;
+  }, [inbox.length, heading]);
   return (
     <ChatContext value={chat}>
       <div className="app alone">
@@ -48,7 +49,7 @@ export default function InboxPage({ over, setOver }: { over: Over; setOver: (ove
                 <Icon name="back" />
               </button>
             )}
-            <h1 className="top-title">{inbox.length > 0 ? t.waitingCount(inbox.length) : t.waitingForYou}</h1>
+            <h1 className="top-title">{tab === 'waiting' && inbox.length > 0 ? t.waitingCount(inbox.length) : heading}</h1>
             <button type="button" className="quiet" aria-label={t.settings} onClick={() => setOver('settings')}>
               <Icon name="settings" />
             </button>
@@ -165,6 +166,7 @@ interface LineProps {
 const Line = memo(DrawnLine, (a, b) => a.open === b.open && a.whole === b.whole && a.now === b.now && a.me === b.me && JSON.stringify(a.record) === JSON.stringify(b.record));
 
 function DrawnLine({ record, me, urgency, now, whole, open, toggle, onDone }: LineProps) {
+  const chat = useChat();
   const who = record.owner && record.owner !== me ? record.owner : null;
   const rest = record.expires_at ? left(record.expires_at, now) : '';
   return (
@@ -172,10 +174,11 @@ function DrawnLine({ record, me, urgency, now, whole, open, toggle, onDone }: Li
       {!whole && (
         <button type="button" className="inbox-line" aria-expanded={open} onClick={() => toggle(record.id, !open)}>
           <Icon name={record.status === 'unknown' ? 'question' : 'shield'} size={16} />
-          {/* Opened, the card says it. */}
+          {/* Opened, the card says it, and this says what the card would say first. */}
           <span className={open ? 'inbox-ask sr' : 'inbox-ask'}>
             <Sentence text={record.ask ?? t.runWhat(humanName(record.tool))} input={record.input} />
           </span>
+          {open && <span className="ask-state">{record.status === 'unknown' ? t.state.unknown : stateOf(callOf(record), chat.mayDecide)}</span>}
           <span className="inbox-facts meta">
             {who && (
               <span>
@@ -195,7 +198,7 @@ function DrawnLine({ record, me, urgency, now, whole, open, toggle, onDone }: Li
       )}
       {(open || whole) && (
         <div className="inbox-open">
-          <Waiting record={record} api={api} onDone={onDone} onOpen={(thread) => visit(addressOf(thread))} />
+          <Waiting record={record} api={api} headed={!whole} onDone={onDone} onOpen={(thread) => visit(addressOf(thread))} />
           <Context record={record} />
         </div>
       )}

@@ -17,12 +17,14 @@ interface Props {
   record: ApprovalRecord;
   api: Api;
   /** Something was decided, here or elsewhere, and what is to be said of it; the list is old now. */
+  /** The state stands above it already. */
+  headed?: boolean;
   onDone: (words: string | null) => Promise<void>;
   /** Shows its conversation. Only whoever asked has it. */
   onOpen?: (thread: string) => void;
 }
 
-export function Waiting({ record, api, onDone, onOpen }: Props) {
+export function Waiting({ record, api, headed = false, onDone, onOpen }: Props) {
   const page = useChat();
   const [mine, setMine] = useState<{ sending?: 'approve' | 'deny'; error?: string }>({});
   const chat = useMemo<ChatActions>(
@@ -59,6 +61,7 @@ export function Waiting({ record, api, onDone, onOpen }: Props) {
         ) : (
           <ApprovalCard
             call={{ ...call, approval: { ...call.approval!, ...mine } }}
+            docked={headed}
             from={<From record={record} who={who} />}
             forWhom={!who || who === 'you' ? t.you : who}
           />
