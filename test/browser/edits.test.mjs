@@ -29,6 +29,7 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     await change(card);
     await field(card, 'amount').fill('45');
     await field(card, 'memo').fill('for May');
+    equal(await card.locator('.ask-title del').allInnerTexts(), ['50'], 'what the sentence says and does not hold any more');
     ok(squeeze(await card.locator('[data-field="/amount"]').innerText()).includes('before: 50'), 'what it was stands beside it');
     await yes(card);
     await tab.$('.tool[data-status="done"]').waitFor();
@@ -205,6 +206,8 @@ test('every kind of field can be seen and used, in light and dark, wide and narr
   await field(card, 'urgent').check();
   ok(squeeze(await card.locator('[data-field="/memo"]').innerText()).includes('zero-width space'), await card.locator('[data-field="/memo"]').innerText());
   await field(card, 'address › post_code').fill('650-0001');
+  const share = () => card.locator('.args').evaluate((e) => e.querySelector('th').offsetWidth / e.offsetWidth);
+  ok((await share()) < 0.3, 'no more room for the names than they need');
   const looks = [[1200, 'light'], [1200, 'dark'], [375, 'light']];
   await fitsIn(tab, looks, 'a form', async (width, theme) => {
     await card.evaluate((e) => (e.scrollTop = 0));

@@ -205,7 +205,7 @@ test('everything Markdown has fits and is readable, wide and narrow, in light an
     equal(await violations(tab), [], `axe, ${width}, ${theme}`);
     if (!process.env.SCREENS) continue;
     for (const [n, md] of (await tab.$('.md').all()).entries())
-      await md.screenshot({ path: picture(`markdown-${n + 1}-${theme}-${width}`) });
+      await md.screenshot({ path: picture(`markdown-${n + 1}-${theme}-${width}`), style: '.jump { visibility: hidden } .md { margin: -16px; padding: 16px }' });
   }
   ok((await tab.$('.md').first().innerText()).includes('C# and other names'), 'C#');
   ok((await tab.$('.md').first().innerText()).includes('the guide (docs/guide.md)'), 'a relative link');

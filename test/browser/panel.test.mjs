@@ -26,6 +26,7 @@ for (const width of [375, 1440]) {
     await button('Two');
     const captioned = async (what) => ok(squeeze(await panel.innerText()).includes('Made by build. It is not part of this page'), what);
     await captioned('beside');
+    equal(await tab.$('.said .artifact').evaluateAll((all) => all.map((e) => e.querySelector('iframe').offsetHeight > 0)), [true, false], 'it is not shown twice');
     await panel.getByRole('button', { name: 'Earlier version of the artifact' }).click();
     await button('One');
     ok((await panel.locator('.versions').innerText()).includes('1 / 2'), 'which of them');

@@ -4,7 +4,7 @@ import { Announcer } from '../chat/Announcer';
 import { Banner } from '../chat/Banner';
 import type { ComposerHandle } from '../chat/Composer';
 import { ArtifactPanel } from '../chat/ArtifactPanel';
-import { ChatContext, useDrawers } from '../chat/context';
+import { BesideContext, ChatContext, useDrawers } from '../chat/context';
 import { Dock } from '../chat/Dock';
 import { Gone } from '../chat/Gone';
 import { Icon } from '../chat/icons';
@@ -214,14 +214,16 @@ export function App({ over, setOver }: { over: Over; setOver: (over: Over) => vo
               <Welcome onPick={talk.send} />
             </div>
           ) : (
-            <Transcript
-              thread={route ?? snap.id}
-              state={state}
-              sent={talk.sent}
-              waiting={talk.waiting}
-              onOld={talk.setReadsOld}
-              onOlder={() => session.loadOlder()}
-            />
+            <BesideContext value={shown}>
+              <Transcript
+                thread={route ?? snap.id}
+                state={state}
+                sent={talk.sent}
+                waiting={talk.waiting}
+                onOld={talk.setReadsOld}
+                onOlder={() => session.loadOlder()}
+              />
+            </BesideContext>
           )}
           <Dock
             talk={talk}

@@ -97,7 +97,7 @@ export function ApprovalCard({ call, docked = false, from, forWhom = t.you }: Pr
       <h3 id={title} className="ask-title">
         <Icon name="shield" />
         <span>
-          <Sentence text={askOf(call)} input={call.input} />
+          <Sentence text={askOf(call)} input={call.input} now={edit.input} />
         </span>
       </h3>
       {edit.texts ? (

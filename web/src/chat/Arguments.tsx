@@ -8,7 +8,7 @@ import { useLayoutEffect, useRef, useState, type CSSProperties, type ReactNode, 
 import { Exact, isObject, isRounded } from '../protocol';
 import { textOf } from './fields';
 import { reveal } from './reveal';
-import { valuesIn } from './sentence';
+import { values, valuesIn } from './sentence';
 import { number, t } from '../words';
 
 /** Text of others, with what is not what it seems made visible. */
@@ -25,11 +25,18 @@ export function Revealed({ text, part = false }: { text: string; part?: boolean 
 }
 
 /** The server's sentence, the values that were filled in standing off from its words. */
-export function Sentence({ text, input }: { text: string; input: unknown }) {
+export function Sentence({ text, input, now }: { text: string; input: unknown; /** What they become, where somebody changes them. */ now?: unknown }) {
+  const left = now === undefined ? null : new Set(values(now));
   return valuesIn(text, input).map((p, i) =>
     p.value ? (
       <bdi key={i} className="filled">
-        <Revealed text={p.text} />
+        {left && !left.has(p.text) ? (
+          <del>
+            <Revealed text={p.text} />
+          </del>
+        ) : (
+          <Revealed text={p.text} />
+        )}
       </bdi>
     ) : (
       <Revealed key={i} text={p.text} part />
@@ -58,10 +65,11 @@ export function Arguments({ input }: { input: unknown }) {
 /* More than are seen at a glance: how many there are is said first. */
 const many = 12;
 
-/** In a fixed table a width is a length or a share, not the lesser of the two. */
+const wideName = 20; // digits; a longer one wraps
+
+/** What the longest of them needs. */
 export function namesWidth(names: readonly string[]): string {
-  const longest = Math.max(...names.map(widthOf));
-  return longest > 12 ? '40%' : `${longest + 3}ch`;
+  return `${Math.min(wideName, Math.max(...names.map(widthOf))) + 3}ch`;
 }
 
 /* In digits; letters of East Asia take two. */

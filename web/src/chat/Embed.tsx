@@ -12,7 +12,7 @@
 import { useContext, useEffect, useMemo, useRef, useState } from 'react';
 import { isObject, outputOf, type Call } from '../protocol';
 import { Revealed } from './Arguments';
-import { BaseContext, useChat } from './context';
+import { BaseContext, BesideContext, useChat } from './context';
 import { CopyButton } from './CopyButton';
 import { Icon } from './icons';
 import { CodeBlock } from './markdown/CodeBlock';
@@ -107,11 +107,13 @@ function pictureUrl(a: Artifact): string {
 function ArtifactFrame({ artifact, by, call }: { artifact: Artifact; by: string; call: string }) {
   const chat = useChat();
   const [tab, setTab] = useState<Tab>('preview');
+  // Once on the screen is enough; hidden, not taken away, so that what was done in it is still there afterwards.
+  const isBeside = useContext(BesideContext) === call;
   return (
-    <figure className="artifact">
+    <figure className="artifact" data-beside={isBeside}>
       <figcaption>
         <Caption artifact={artifact} by={by} />
-        <Tabs artifact={artifact} tab={tab} onTab={setTab} />
+        {!isBeside && <Tabs artifact={artifact} tab={tab} onTab={setTab} />}
         <CopyButton text={artifact.content} label={t.copyWhat(artifact.title)} />
         <button type="button" className="quiet" aria-label={t.openWhatBeside(artifact.title)} title={t.openBeside} onClick={() => chat.beside(call)}>
           <Icon name="expand" size={16} />

@@ -82,6 +82,7 @@ function ToolCard({ call }: { call: Call }) {
       data-status={call.status}
       data-call={call.id}
       data-tool={call.name}
+      role="group" // not a landmark: the same tool may be used twice
       aria-label={t.toolState(call.name, wordOf(call))}
     >
       {running && <Bar call={call} />}

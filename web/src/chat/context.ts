@@ -80,6 +80,9 @@ export function called(chat: Pick<ChatActions, 'name'>, who: string): string {
 /** The server's address, "" on its own page: frames and what is loaded late come from there. */
 export const BaseContext = createContext('');
 
+/** The call whose artifact stands beside the conversation. */
+export const BesideContext = createContext<string | null>(null);
+
 /** Which version of a question is shown, and how to see another. */
 export interface VersionSwitcher {
   places: ReadonlyMap<string, VersionOf>;

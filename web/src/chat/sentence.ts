@@ -62,8 +62,8 @@ function quoted(sentence: string): Place[] {
   return [...sentence.matchAll(/"(?:[^"\\]|\\.)*"/g)].map((m) => ({ from: m.index, to: m.index + m[0].length }));
 }
 
-/* Every text and number of the arguments, however deep. */
-function values(input: unknown): string[] {
+/** Every text and number of the arguments, however deep. */
+export function values(input: unknown): string[] {
   if (typeof input === 'string') return input.trim() ? [input] : [];
   if (typeof input === 'number' || input instanceof Exact) return [String(input)];
   if (Array.isArray(input)) return input.flatMap(values);
