@@ -7,18 +7,25 @@ import { squeeze } from './lib/page.mjs';
 import { equal, ok, test } from './lib/test.mjs';
 
 const key = (name, ...roles) => ({ sha256: createHash('sha256').update(name).digest('hex'), principal: name, roles });
-const people = { auth: { keys: [key('ada', 'user'), key('bob', 'user'), key('root', 'admin')] } };
+const people = { auth: { keys: [key('ada', 'user'), key('ben', 'user'), key('cara', 'user'), key('bob', 'approver'), key('root', 'admin')] }, approvals: { who: 'approver' } };
 
 async function busy(t) {
   const server = await t.server(people);
   const as = (name) => ({ authorization: `Bearer ${name}`, 'content-type': 'application/json' });
-  const post = (name, path, body) => fetch(server.url + path, { method: 'POST', headers: as(name), body: JSON.stringify(body) }).then((r) => r.text());
-  await post('ada', '/v1/chat/stream', { message: 'Send 50 dollars to Hanako' });
-  await post('bob', '/v1/chat/stream', { message: 'Send 7 dollars to Ivo' });
-  const list = async (name) => (await (await fetch(`${server.url}/v1/approvals`, { headers: as(name) })).json()).approvals;
-  await post('ada', `/v1/approvals/${(await list('ada'))[0].id}`, { confirmed: true });
-  await post('bob', `/v1/approvals/${(await list('bob'))[0].id}`, { confirmed: false, reason: '=1+1' });
-  await until(async () => (await list('ada'))[0].status === 'done', 'the payment');
+  const post = (name, path, body) => fetch(server.url + path, { method: 'POST', headers: { ...as(name), origin: server.url }, body: JSON.stringify(body) }).then((r) => r.text());
+  const say = (name, message) => post(name, '/v1/chat/stream', { message });
+  const list = async () => (await (await fetch(`${server.url}/v1/approvals`, { headers: as('bob') })).json()).approvals;
+  const decided = async (name, message, answer) => {
+    await say(name, message);
+    const [{ id }] = (await list()).filter((a) => a.status === 'pending');
+    await post('bob', `/v1/approvals/${id}`, answer);
+    await until(async () => !['pending', 'approved', 'running'].includes((await list()).find((a) => a.id === id).status), 'what comes of it');
+  };
+  await decided('cara', 'Send 120 dollars to Kenji', { confirmed: true });
+  await decided('ada', 'Send 50 dollars to Hanako', { confirmed: true });
+  await decided('ben', 'Send 7 dollars to Ivo', { confirmed: false, reason: '=1+1' });
+  for (const message of ['What is the weather in Tokyo?', 'Find articles about CRISPR', 'Build me a todo list']) await say('ada', message);
+  await say('cara', 'Find articles about bees');
   return server;
 }
 
@@ -30,11 +37,12 @@ test('an administrator sees who approved what, searches and saves it, and what w
   const server = await busy(t);
   const tab = await t.tab(server, { path: '/admin', ready: 'dialog' });
   await tab.signIn('root');
-  await tab.$('.admin-table tbody tr').nth(1).waitFor();
+  await tab.$('.admin-table tbody tr').nth(2).waitFor();
   const all = await rows(tab);
   equal(all.map(([, who, what, by, , outcome]) => [who, what, by, outcome]), [
-    ['bob', 'Send 7 USD to Ivo?', 'bob through the API', 'Denied'],
-    ['ada', 'Send 50 USD to Hanako?', 'ada through the API', 'Completed'],
+    ['ben', 'Send 7 USD to Ivo?', 'bob on a page', 'Denied'],
+    ['ada', 'Send 50 USD to Hanako?', 'bob on a page', 'Completed'],
+    ['cara', 'Send 120 USD to Kenji?', 'bob on a page', 'Completed'],
   ], 'who, what, by whom, what came of it');
   await fitsIn(tab, looks, 'approvals', (width, theme) => shot(tab, `admin-${theme}-${width}`));
   await tab.page.getByRole('searchbox').fill('hanako');
@@ -46,12 +54,12 @@ test('an administrator sees who approved what, searches and saves it, and what w
   equal(JSON.parse(await saved('Save as JSON')).map((r) => r.owner), ['ada'], 'what was found is saved');
   await tab.page.getByRole('searchbox').fill('');
   const csv = await saved('Save as CSV');
-  equal(csv.split('\r\n').length, 4, csv);
+  equal(csv.split('\r\n').length, 5, csv);
   ok(csv.includes(`"'=1+1"`), `no formula of somebody else: ${csv}`);
   await tab.page.getByRole('button', { name: 'Usage' }).click();
   await tab.$('.figures tr').first().waitFor();
   const used = squeeze(await tab.$('.inbox-list').innerText());
-  ok(/Tokens by person, last 31 days (ada|bob) [\d,]+ (ada|bob) [\d,]+ Tokens by day \d{1,2} \w+ \d{4} [\d,]+ Tools/.test(used), used);
+  ok(/Tokens by person, last 31 days ada [\d,]+ (?:(?:ben|cara) [\d,]+ ){2}Tokens by day \d{1,2} \w+ \d{4} [\d,]+ Tools/.test(used), used);
   await fitsIn(tab, looks, 'usage', async (width, theme) => {
     const within = await tab.$('.figures tr').first().evaluate((row) => {
       const [outer, bar] = [row, row.querySelector('.used')].map((x) => x.getBoundingClientRect());

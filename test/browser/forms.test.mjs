@@ -7,9 +7,9 @@ import { squeeze } from './lib/page.mjs';
 import { equal, ok, test } from './lib/test.mjs';
 
 async function asking(t) {
-  const model = await t.model([{ calls: [{ name: 'asking__ask', arguments: { amount: 12 } }] }, 'It is done.']);
-  const server = await t.server({ model: model.config, mcpServers: { asking: { command: process.execPath, args: [join(ROOT, 'test/mcp/asking.mjs')], confirm: 'never' } } });
-  await until(async () => (await server.json('/v1/tools')).tools.some((x) => x.name === 'asking__ask'), 'the server to be there');
+  const model = await t.model([{ calls: [{ name: 'bank__ask', arguments: { amount: 12 } }] }, 'It is done.']);
+  const server = await t.server({ model: model.config, mcpServers: { bank: { command: process.execPath, args: [join(ROOT, 'test/mcp/asking.mjs')], confirm: 'never' } } });
+  await until(async () => (await server.json('/v1/tools')).tools.some((x) => x.name === 'bank__ask'), 'the server to be there');
   const results = () => JSON.parse(model.heard.at(-1)).messages.filter((m) => m.role === 'tool').map((m) => m.content).join();
   const token = /#token=(\S+)/.exec(server.output)?.[1]; // the tools are a program's: who answers shows the token of the start
   return { server, results, path: (at) => `${at}#token=${token}` };
@@ -27,13 +27,13 @@ for (const mode of ['direct', 'bidi']) {
     equal(await card.getByRole('button', { name: 'Approve' }).count(), 0, 'a bare yes would say nothing');
     await card.getByRole('button', { name: 'Send', exact: true }).click();
     await card.getByText('This is needed.').waitFor();
-    await card.getByRole('textbox', { name: 'account' }).fill('savings "2"');
+    await card.getByRole('textbox', { name: 'account' }).fill('Savings');
     await card.getByLabel('sure').check();
     await shot(tab, 'form');
     await card.getByRole('button', { name: 'Send', exact: true }).click();
     await tab.page.getByText('It is done.', { exact: true }).waitFor();
     await tab.idle();
-    ok(results().includes('accept') && results().includes('savings') && results().includes('true'), results());
+    ok(results().includes('accept') && results().includes('Savings') && results().includes('true'), results());
   });
 }
 
@@ -57,7 +57,7 @@ test('in the inbox it is filled in the same way', async (t) => {
   await (await fetch(`${server.url}/v1/chat/stream`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ message: 'Pay it' }) })).text();
   const tab = await t.tab(server, { path: path('/inbox'), ready: '.inbox-list' });
   await tab.$('.ask[data-armed="true"]').waitFor();
-  await tab.page.getByRole('textbox', { name: 'account' }).fill('main');
+  await tab.page.getByRole('textbox', { name: 'account' }).fill('main "2"');
   await tab.page.getByRole('button', { name: 'Send', exact: true }).click();
   await tab.page.getByText('Nothing waits for you.').waitFor();
   await until(() => results().includes('accept'), 'the tool to hear it');

@@ -7,13 +7,14 @@ import { test, equal, ok } from './lib/test.mjs';
 const bothThemes = ['light', 'dark'].map((theme) => [1200, theme]);
 
 test('axe finds nothing, in light and dark, in whatever state', async (t) => {
-  const tab = await t.tab(await t.server());
+  const tab = await t.tab(await t.server({ demo: { token_ms: 1 } })); // so that a tool takes its time, which is shown
   const looks = (what, picture) => fitsIn(tab, bothThemes, what, (_, theme) => picture && shot(tab, `${picture}-${theme}`));
   await looks('empty', 'empty');
   await tab.ask('Find articles about CRISPR');
   await tab.$('.tool-head').click();
   await looks('tool');
   await tab.$('.tool-head').click();
+  await tab.page.mouse.move(0, 0);
   if (process.env.SCREENS) await looks('tool, folded', 'tool');
   await tab.send('Send 50 dollars to Hanako');
   await tab.card();

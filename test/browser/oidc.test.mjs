@@ -1,6 +1,6 @@
 // Signing in at an identity provider: a real one, on this machine.
 import { until } from '../lib/check.mjs';
-import { shot, violations } from './lib/look.mjs';
+import { everyLook, fitsIn, shot } from './lib/look.mjs';
 import { startProvider } from './lib/provider.mjs';
 import { equal, ok, test } from './lib/test.mjs';
 
@@ -24,8 +24,8 @@ async function signInAt(tab, name) {
 test('people sign in at the provider and come back to where they were, as themselves', async (t) => {
   const { server } = await organisation(t, { roles: { ada: ['user'], bob: ['approver'] }, config: { approvals: { who: 'approver' } } });
   const tab = await t.tab(server, { path: '/t/not-mine', ready: 'dialog' });
-  equal(await violations(tab), [], 'axe');
   await shot(tab, 'sign-in');
+  await fitsIn(tab, everyLook, 'the sign-in');
   await signInAt(tab, 'ada');
   await tab.page.waitForURL('**/t/not-mine');
   await tab.page.getByRole('heading', { name: 'This conversation is not here' }).waitFor();

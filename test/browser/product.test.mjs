@@ -19,6 +19,7 @@ const acme = {
     { de: 'Wann schneide ich Rosen?', en: 'When do I prune roses?' },
     { de: 'Wo ist meine Bestellung?', en: 'Where is my order?' },
     { de: 'Rechnung 4711 bezahlen', en: 'Pay invoice 4711' },
+    { de: 'Was blüht im Schatten?', en: 'What blooms in the shade?' },
   ],
   footer: { de: 'Acme GmbH. Antworten können falsch sein.', en: 'Acme Ltd. Answers can be wrong.' },
 };
@@ -68,7 +69,8 @@ test('a logo that is a page runs nothing', async (t) => {
 });
 
 test('a product, wide and narrow, in light and dark: readable, nothing sticks out', async (t) => {
-  const server = await t.server({ page: acme });
+  const model = await t.model([{ calls: [{ name: 'process_payment', arguments: { recipient: 'Hanako', amount: 50, currency: 'USD' } }] }]);
+  const server = await t.server({ page: acme, model: model.config, demo: { tools: true } });
   const tab = await t.tab(server);
   const looks = everyLook.map(([width, theme]) => [width, theme, width === 375 ? 740 : 900]);
   await tab.$('.starter').first().waitFor();
@@ -212,7 +214,7 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     const prices = { input: 1000, output: 2000, currency: 'EUR' };
     const server = await t.server({ model: { ...model.config, prices } });
     const tab = await t.tab(server, { mode });
-    equal(squeeze(await tab.$('.model-name').innerText()), 'Model: scripted', 'the model');
+    equal(squeeze(await tab.$('.model-name').innerText()), 'Model: qwen3-32b', 'the model');
     await tab.ask('How is the weather?');
     const { messages } = await server.json(`/v1/threads/${await tab.thread()}`);
     const { input_tokens, output_tokens } = messages[1].metadata.usage;

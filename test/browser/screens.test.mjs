@@ -38,11 +38,21 @@ const pay = {
 };
 
 test('the seam of a summary, on a desk and on a phone', async (t) => {
-  const words = 'It goes on, and on, with words that matter less the older they are. ';
-  const model = await t.model(Array.from({ length: 20 }, (_, i) => `Answer ${i}. ${words.repeat(i < 4 ? 60 : 3)}`));
+  const trip = [
+    ['I have a week in Japan in April. Where should I go?', 'Tokyo for three days, then Kyoto for four: the cherries are in bloom in both.'],
+    ['Which part of Tokyo is good to stay in?', 'Asakusa is quiet at night and close to the airport train.'],
+    ['How do I get to Kyoto?', 'By the Shinkansen from Tokyo station: two hours and a quarter, a train every ten minutes.'],
+    ['Do I need a rail pass?', 'Not for one journey there and back. Two single tickets cost less.'],
+    ['What should I see on the first day in Kyoto?', 'Begin at Fushimi Inari before eight, while it is quiet, and walk on to Tofuku-ji. The afternoon is good for Gion.'],
+    ['And if it rains?', 'Then the Nishiki market, which has a roof, and the museum of manga. Both are within ten minutes of each other on foot.'],
+    ['Where can I eat without booking?', 'At the counters in Pontocho Alley: come at half past five, when they open, and there is a seat for two almost anywhere.'],
+    ['Is a day in Nara too much?', 'No. It is three quarters of an hour by train, and the deer park, Todai-ji and the old town fit into six hours.'],
+  ];
+  const more = 'It is best to book early, as that week is the busiest of the year. ';
+  const model = await t.model(trip.map(([, answer], i) => answer + (i < 4 ? ` ${more.repeat(60)}` : '')));
   const config = { model: { ...model.config, context: { limit: 6000 }, max_tokens: 500 }, context: { keep: 2 }, demo: { tools: false }, actions: {} };
   const tab = await t.tab(await t.server(config));
-  for (let i = 0; i < 12 && !(await tab.$('.seam').count()); i++) await tab.ask(`Question ${i}, and so on?`);
+  for (let i = 0; i < trip.length && !(await tab.$('.seam').count()); i++) await tab.ask(trip[i][0]);
   await tab.$('.seam').first().evaluate((e) => e.scrollIntoView({ block: 'center' }));
   await both(tab, 'seam');
   await tab.page.setViewportSize({ width: 375, height: 700 });
@@ -190,12 +200,15 @@ test('500 requests on a phone: lines that can be read, and one opened', async (t
 });
 
 test('an artifact beside the conversation, and over a phone', async (t) => {
-  const content = '<style>body{font:16px system-ui;display:grid;place-items:center;height:90vh}button{font-size:24px;padding:12px 24px}</style><button onclick="this.textContent=Number(this.textContent)+1">1</button>';
+  const look = '<style>body{font:16px system-ui;display:grid;place-content:center;justify-items:center;height:90vh;gap:16px}button{font-size:24px;padding:12px 24px}</style>';
+  const counter = (more) => ({ type: 'html', title: 'A counter that counts', content: `${look}<button onclick="this.textContent=Number(this.textContent)+1">1</button>${more}` });
   const build = { description: 'Builds', exec: { command: ['sed', 's/^/{"result":/; s/$/}/'] }, input_schema: { type: 'object' }, confirm: 'never', shows: 'artifact' };
-  const model = await t.model([{ calls: [{ name: 'build', arguments: { type: 'html', title: 'A counter that counts', content } }] }, 'Here it is: press the button and it counts.']);
+  const calls = ['', '<p>Press to count.</p>'].map((more) => ({ calls: [{ name: 'build', arguments: counter(more) }] }));
+  const model = await t.model([calls[0], 'Here it is: press the button and it counts.', calls[1], 'Now it says what to do.']);
   const tab = await t.tab(await t.server({ model: model.config, tools: { build } }), { viewport: { width: 1440, height: 800 } });
   await tab.ask('Build me a counter');
-  await tab.page.getByRole('button', { name: /^Open .* beside$/ }).click();
+  await tab.ask('Say what it is for');
+  await tab.page.getByRole('button', { name: /^Open .* beside$/ }).last().click();
   await tab.$('.beside iframe').contentFrame().getByRole('button').waitFor();
   await both(tab, 'beside-1440');
   await tab.page.setViewportSize({ width: 375, height: 700 });

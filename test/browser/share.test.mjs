@@ -1,6 +1,6 @@
 // A read-only link to a conversation: as it stood, for whom it is meant, until it is taken back.
 import { createHash } from 'node:crypto';
-import { shot, sticksOut, violations } from './lib/look.mjs';
+import { everyLook, fitsIn, shot } from './lib/look.mjs';
 import { squeeze } from './lib/page.mjs';
 import { equal, ok, test } from './lib/test.mjs';
 
@@ -37,15 +37,15 @@ test('a conversation is shared as it stands: others read it, and nothing that co
   equal(await eve.$('.tool').count(), 1, 'with its tool');
   for (const gone of ['.composer', '[data-edit]', '.chips', '.actions', '.dock']) equal(await eve.$(gone).count(), 0, gone);
   equal(await eve.page.getByRole('button', { name: 'Answer again' }).count(), 0, 'nothing to do');
-  equal(await violations(eve), [], 'axe');
-  equal(await sticksOut(eve), 0, 'width');
   await shot(eve, 'shared');
+  await fitsIn(eve, everyLook, 'a shared conversation');
   // It is still nobody's but ada's.
   const { status } = await fetch(`${server.url}/v1/threads/${await ada.thread()}`, { headers: { authorization: 'Bearer eve' } });
   equal(status, 404, 'the conversation itself');
 
   // Shared anew, and taken back.
   await ada.page.getByRole('button', { name: 'Settings' }).click();
+  await fitsIn(ada, everyLook, 'the settings of what is shared');
   await ada.page.getByRole('button', { name: 'Share what came since' }).click();
   await eve.until(async (p) => JSON.stringify(await (await fetch(`/v1/shared/${p.slice(3)}`)).json()).includes('Tokyo'), path);
   await ada.page.getByRole('button', { name: 'Take the link back' }).click();

@@ -26,7 +26,7 @@ export class Model {
   }
 
   get config() {
-    return { provider: 'openai', model: 'scripted', api_key: 'text:none', base_url: `http://127.0.0.1:${this.server.address().port}/v1` };
+    return { provider: 'openai', model: 'qwen3-32b', api_key: 'text:none', base_url: `http://127.0.0.1:${this.server.address().port}/v1` };
   }
 
   async answer(request, response) {
