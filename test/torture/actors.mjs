@@ -93,6 +93,9 @@ export function draw(c, who, t) {
 // An eye on one thread: typed events, cut and taken up again where it was.
 export const watch = (c) => ({ op: 'watch', thread: c.int(THREADS), looks: Array.from({ length: c.between(2, 6) }, () => ({ ms: c.pick([30, 200, 700, 1500]), gap: c.pick([0, 0, 100, 500]) })) });
 
+// Somebody who has no say in anything and tries.
+export const stranger = (c) => ({ op: 'foreign', ...DRAW.foreign(c) });
+
 // --- what the people remember -----------------------------------------------------------------------------
 
 export class Scene {
@@ -137,8 +140,8 @@ export class Actor {
 
     // Sends what begins a run, and remembers what was acknowledged. more: {headers, same(answer): is it the same run when it is sent again, unlisted: its conversations are not listed at once, as: who sends it}
     async deliver(op, path, body, thread, more = {}) {
-        const request = body.request_id, at = Date.now(), who = more.as ?? this.who;
-        const r = await this.send('POST', path, body, { ...op.read, ...(more.headers && { headers: more.headers }) }, who);
+        const request = body.request_id, at = Date.now(), as = more.as ?? this.who, who = this.world.options.open ? this.who : as;          // where nobody signs in, all is one person's
+        const r = await this.send('POST', path, body, { ...op.read, ...(more.headers && { headers: more.headers }) }, as);
         const id = r.headers['parley-thread'] ?? thread;
         if (r.status === 200 && id) { this.scene.met(who, id); this.scene.see(who, id, r.text); }
         if (r.status === 200 && r.headers['parley-run']) this.scene.ack({ kind: 'run', n: op.n, who, thread: id, run: r.headers['parley-run'], request, since: at, ...(more.unlisted && { unlisted: true }) });

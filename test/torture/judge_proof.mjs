@@ -1,7 +1,7 @@
 // judge_proof.mjs -- the judge can find what he is to find: made-up logs, ledgers and people, each told once as it may be and
 // once as it must not be. Nothing runs here; it is done in a moment, before anybody is tortured.
 import { same } from '../lib/check.mjs';
-import { Scene } from './actors.mjs';
+import { Actor, Scene } from './actors.mjs';
 import { perform as mcp } from './doors/mcp.mjs';
 import { Judge } from './judge.mjs';
 import { canonical } from './ledger.mjs';
@@ -152,7 +152,20 @@ async function holds(...mib) {
     await t.judge.held(() => (mib.length > 1 ? mib.shift() : mib[0]) * 1048576, mib.length > 1 ? Infinity : 0);
     return t.found;
 }
+// A stranger where nobody signs in, at this door, and what they are told there.
+async function tries(door, answers) {
+    const t = new Tale({ open: true }), q = { id: 'confirmation-x', thread: 't', tool: 'pay', tool_use_id: 'x', input: {} };
+    const actor = Object.assign(new Actor(t.world, t.scene, 'local'), { asked: async () => [q], send: async (method, path) => ({ headers: {}, text: '', ...answers(method, path) }) });
+    await actor.foreign({ n: 1, door, whose: 'ada', which: 0 });
+    return t.found;
+}
+const NEEDED = () => ({ status: 403, json: { error: { code: 'token_needed' } } });
+
 const ANSWERED = {
+    'a stranger has a link made': [() => tries('links', LINK), ['foreign links']],
+    'a stranger decides': [() => tries('rest', OK), ['foreign rest']],
+    'a stranger is refused': [async () => [...await tries('links', NEEDED), ...await tries('rest', NEEDED)], []],
+    'a stranger looks': [() => tries('look', OK), []],
     'a link that is taken twice': [() => answered({ yes: true, uses: 2 }, office.link, LINK), ['link twice']],
     'a link that was changed': [() => answered({ yes: true, uses: 1, spoil: 'cut' }, office.link, LINK), ['link cut']],
     'an edit of what may not be': [() => answered({ member: 'to', value: 'cy' }, office.amend, OK), ['edit to']],

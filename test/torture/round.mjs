@@ -1,7 +1,7 @@
 // round.mjs -- one world from its beginning to its judgement: actors act, drawn from a seed or replayed from a list, the
 // server is killed and started, and then everything must come to rest.
 import { pause } from '../lib/check.mjs';
-import { Actor, Scene, draw, tables, watch } from './actors.mjs';
+import { Actor, Scene, draw, stranger, tables, watch } from './actors.mjs';
 import { Chance } from './chance.mjs';
 import { Judge } from './judge.mjs';
 import { World, ownersOf, patience } from './world.mjs';
@@ -80,7 +80,7 @@ export class Round {
         this.began = Date.now();
         const owners = ownersOf(this.options), tabs = TABS * (this.options.open ? 3 : 1);
         const names = owners.flatMap((who) => Array.from({ length: tabs }, (_, i) => `${who}.${i}`));
-        const actors = this.actors = [...names, ...owners.map((who) => `${who}.eye`), 'god'];
+        const actors = this.actors = [...names, ...owners.map((who) => `${who}.eye`), ...(this.options.open ? ['local.stranger'] : []), 'god'];
         this.acting = names.length;
         await Promise.all(actors.map((a) => (this.replayed ? this.replay(a) : this.act(a)).finally(() => { if (names.includes(a)) this.acting--; })));
     }
@@ -91,7 +91,7 @@ export class Round {
         for (let i = 0; i < OPS_MAX && !this.over && this.now() < this.seconds * 1000 && (isTab || this.acting > 0); i++) {
             await pause(name === 'god' ? c.between(this.options.restart_ms / 2, this.options.restart_ms * 2) * patience() : c.int(c.maybe(0.5) ? 20 : 250));
             if (this.over || this.now() > this.seconds * 1000 || (!isTab && !this.acting)) return;
-            const drawn = name === 'god' ? operate(c) : name.endsWith('.eye') ? watch(c) : draw(c, who, this.tables);
+            const drawn = name === 'god' ? operate(c) : name.endsWith('.eye') ? watch(c) : name.endsWith('.stranger') ? stranger(c) : draw(c, who, this.tables);
             await this.do({ n: n += this.actors.length, who: name, at: this.now(), ...drawn });
         }
     }
