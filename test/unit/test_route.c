@@ -135,6 +135,7 @@ static const char *const open_doors[] = {
     "DELETE /apps/{}/users/{}/sessions/{}",
     "POST /v1/responses",
     "DELETE /v1/responses/{}",
+    "POST /v1/responses/compact",
     "POST /v1/responses/{}/cancel",
     "POST /v1/chat/completions",
     "POST /v1/conversations",
