@@ -104,6 +104,7 @@ static void on_end_of_turn(struct loop_dirty *d)
 
 void pg_answer(struct pg *s, struct store_job *job, enum err e)
 {
+    if (job == &s->said.job && e) said_lost(&s->said);
     if (job->kind == JOB_OWN) return;
     if (job->kind == JOB_RELEASE) {
         mem_free(JOB_OF(job, struct release));
@@ -206,22 +207,38 @@ static bool lease_ok(const struct store *store, struct store_hold hold)
            clock_mono_ns() + STORE_LEASE_MARGIN_MS * 1000000ull < s->lease_ns;
 }
 
-static void own(struct pg *s, struct store_job *job)
+static void own(struct lane *l, struct store_job *job)
 {
     if (list_linked(&job->node)) return;
     *job = (struct store_job){ .kind = JOB_OWN };
-    list_add(&PG_CONTROL(s)->queue, &job->node);
+    list_add(&l->queue, &job->node);
+}
+
+static bool is_idle(const struct lane *l)
+{
+    return !l->count && list_empty(&l->queue);
+}
+
+/* Where searches go. */
+static void catch_up(struct pg *s)
+{
+    struct lane *l = reader(s, true);
+    bool         busy = !is_idle(l);
+
+    for (int i = 1; i <= PG_WRITERS; i++) busy = busy || !is_idle(&s->lanes[i]);
+    if (l->state == LANE_UP && said_is_due(&s->said, busy)) own(l, &s->said.job);
 }
 
 static void tick(struct pg *s)
 {
     uint64_t now = clock_mono_ns();
 
-    if (!s->leaving && now >= s->renew_sent_ns + RENEW_NS) own(s, &s->renew);
+    if (!s->leaving && now >= s->renew_sent_ns + RENEW_NS) own(PG_CONTROL(s), &s->renew);
     if (now >= s->tidied_ns + TIDY_NS) {
         s->tidied_ns = now;
-        own(s, &s->tidy);
+        own(PG_CONTROL(s), &s->tidy);
     }
+    if (!s->closing) catch_up(s);
     for (int i = 0; i < PG_LANES; i++) lane_tick(&s->lanes[i], now);
     push_all(s);
 }
@@ -272,6 +289,7 @@ static void free_pg(struct pg *s)
     if (s->tick) loop_timer_close(s->tick, timer_closed);
     loop_undirty(&s->end_of_turn);
     params_done(&s->params);
+    said_lost(&s->said);
     pg_place_done(&s->at);
     mem_free(s);
 }
@@ -324,7 +342,7 @@ enum err pg_open(struct loop *l, struct str url, const struct store_place *place
     }
     s->lease_ns = s->renew_sent_ns + STORE_LEASE_MS * 1000000ull;
     s->tidied_ns = clock_mono_ns();
-    own(s, &s->tidy);
+    own(PG_CONTROL(s), &s->tidy);
     lane_adopt(PG_CONTROL(s), first);
     for (int i = 1; i < PG_LANES; i++) lane_connect(&s->lanes[i]);
     *out = &s->base;
@@ -372,7 +390,7 @@ static void say_bye(struct pg *s)
 
     if (PG_CONTROL(s)->state != LANE_UP) return;
     s->leaving = true;
-    own(s, &s->bye);
+    own(PG_CONTROL(s), &s->bye);
     push_all(s);
     while ((list_linked(&s->bye.node) || PG_CONTROL(s)->count) && PG_CONTROL(s)->state == LANE_UP &&
            clock_mono_ns() < until)

@@ -8,6 +8,7 @@
  *   pg_write.c   appends, edits, claims: parameters and answers
  *   pg_erase.c   removed logs, people who are forgotten, checkpoints: likewise
  *   pg_read.c    logs and lists: likewise
+ *   pg_said.c    the index of what was said
  *   pg_nodes.c   the nodes, for somebody who is none
  *   pg_move.c    the database as a side of `parley move`
  *   pg_walk.c    all of it, for whoever looks at everything
@@ -32,7 +33,7 @@
 #include "store/rows.h"
 #include "store/store_ops.h"
 
-#define PG_SCHEMA      11     /* the version this program writes */
+#define PG_SCHEMA      12     /* the version this program writes */
 #define PG_VERSION_MIN 130000 /* the oldest server */
 
 /* Writers: enough that a commit of one does not keep the others waiting. */
@@ -138,6 +139,9 @@ enum pg_stmt {
     PG_LAST,
     PG_UNTOLD,
     PG_SESSIONS,
+    PG_SAID_FIND,
+    PG_UNSAID,
+    PG_SAID_IN,
     PG_APPROVALS, /* 16 of them, one per set of filters */
     PG_STMTS = PG_APPROVALS + 16,
     /* sent as they are, and told to nobody */
@@ -151,6 +155,7 @@ const char *pg_sql(int stmt, char room[PG_SQL_ROOM]);
 /* Its parts; NULL: not one of them. */
 const char *pg_write_sql(int stmt);
 const char *pg_erase_sql(int stmt);
+const char *pg_said_sql(int stmt);
 /* In SQL, of thread t: nobody's, or this node's, by the claim `epoch` if that is not 0 */
 #define FENCE(epoch)                                                     \
     "((t.holder = $1 AND (" epoch " = 0 OR " epoch " = t.epoch)) OR (t." \
@@ -253,6 +258,31 @@ bool     list_answer(struct pg *s, struct store_list *l, const struct unit *u, e
 /* All rows of an answer, for a list that was not asked for by a store. */
 MUST_CHECK enum err list_rows(struct store_list *l, PGresult *r);
 
+/* --- the index of what was said (pg_said.c) --------------------------------------------------- */
+
+/* This node's way through all logs. What it has read and not yet written stands in `logs` and
+ * `facts`, in `arena`. */
+struct said_work {
+    struct store_job  job;
+    int64_t           after; /* the log it has come to */
+    bool              whole; /* it was through all of them once: the index can be asked */
+    uint64_t          spent_ns, last_ns, next_ns;
+    struct arena      arena;
+    struct said_log  *logs;
+    struct said_fact *facts;
+    size_t            log_count, fact_count;
+};
+/* Is it time for a piece? `busy`: others have something to do. */
+bool       said_is_due(struct said_work *w, bool busy);
+/* Fills in what is sent, and says which statement that is. */
+int        said_params(struct said_work *w, struct params *p);
+void       said_answer(struct said_work *w, const struct unit *u);
+/* It failed: what was read is read again. */
+void       said_lost(struct said_work *w);
+/* What finds the facts of `owner` that may have the words: int2[] as text. STR_NONE: they are too
+ * short for that. */
+struct str said_looked_for(struct arena *a, struct str owner, struct str words);
+
 /* Where a database is, and how it is reached. */
 struct pg_place {
     char *conninfo;   /* the url; wiped when freed */
@@ -278,6 +308,7 @@ struct pg {
     bool               fenced;   /* the database said that it is over: wait for the renewal */
     uint64_t           renew_sent_ns, tidied_ns;
     struct store_job   renew, tidy, bye;
+    struct said_work   said;
     enum err           trouble;
     char               problem[320];
     char               promise[160];

@@ -133,7 +133,7 @@ const char *pg_erase_sql(int stmt)
     case PG_FORGET: return forget_sql;
     case PG_TOLD: return "UPDATE parley_checkpoint SET told = true WHERE number = $1::int8";
     }
-    return NULL;
+    return pg_said_sql(stmt);
 }
 
 /* --- words that go ------------------------------------------------------------------------ */

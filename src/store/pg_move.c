@@ -286,7 +286,8 @@ static enum err empty(struct move_side *s)
     return exec(OURS(s), "DROP TABLE parley_move; TRUNCATE parley_thread, parley_fact,"
                          " parley_request, parley_approval, parley_tool, parley_used,"
                          " parley_key, parley_stock, parley_stock_log, parley_session, parley_stub,"
-                         " parley_checkpoint, parley_noted, parley_trimmed");
+                         " parley_checkpoint, parley_noted, parley_trimmed, parley_said,"
+                         " parley_said_to");
 }
 
 /* New rows are numbered behind those that came. */

@@ -67,6 +67,27 @@ static const char *const read_sql[PG_STMTS] = {
         " AND ((t.updated_ms, t.id) < ($2::int8, $3::int8) OR f.seq < $4::int8)"
         " ORDER BY t.changed DESC, t.updated_ms DESC, t.id DESC, f.seq DESC NULLS LAST LIMIT "
         "$6::int8",
+    /* The same by the index: candidates, and what is not in it yet. So many logs that some row is
+     * there of each; without bodies until it is known which rows these are. */
+    [PG_SAID_FIND] =
+        "WITH c AS MATERIALIZED (SELECT thread, seq FROM parley_said"
+        "  WHERE grams @> $7::text::int2[]),"
+        " t AS MATERIALIZED (SELECT " THREAD_COLUMNS ", changed, coalesce(n.to_seq, 0) AS said"
+        "  FROM parley_thread LEFT JOIN (SELECT thread, seq AS to_seq FROM parley_said_to) n"
+        "   ON n.thread = id WHERE owner = $1 AND NOT hidden AND source = ''"
+        "  AND (changed, updated_ms, id) <= ($2::int8 / 4096, $2, $3::int8)"
+        "  ORDER BY changed DESC, updated_ms DESC, id DESC LIMIT $6::int8 + 1),"
+        " m AS MATERIALIZED (SELECT c.thread, c.seq FROM c JOIN t ON t.id = c.thread"
+        "   AND c.seq <= t.said UNION ALL SELECT f.thread, f.seq FROM t JOIN parley_fact f"
+        "   ON f.thread = t.id AND f.seq > t.said AND f.kind IN " SAID_KINDS "),"
+        " r AS MATERIALIZED (SELECT t.*, m.seq AS at FROM t LEFT JOIN m ON m.thread = t.id"
+        "  WHERE (t.updated_ms, t.id) < ($2::int8, $3::int8) OR m.seq < $4::int8"
+        "  ORDER BY t.changed DESC, t.updated_ms DESC, t.id DESC, m.seq DESC NULLS LAST"
+        "  LIMIT $6::int8)"
+        " SELECT r.owner, r.name, r.title, r.state, r.created_ms, r.updated_ms, r.id, r.source,"
+        "  r.grp, f.kind, substr(f.body, 1, $5::int8::int), r.at FROM r"
+        " LEFT JOIN parley_fact f ON f.thread = r.id AND f.seq = r.at"
+        " ORDER BY r.changed DESC, r.updated_ms DESC, r.id DESC, r.at DESC NULLS LAST",
     [PG_NODES] =
         "SELECT n.id, n.url, n.version,"
         " (extract(epoch FROM n.until - clock_timestamp()) * 1000)::int8,"
@@ -188,6 +209,7 @@ const char *pg_sql(int stmt, char room[PG_SQL_ROOM])
 
 #define FIND_ROWS 1024 /* titles that are looked at in one turn */
 #define SAID_ROWS 128  /* messages likewise: they are read on the loop */
+#define LED_ROWS  512  /* ... titles, and messages that the index has led to */
 
 static bool is_search(const struct store_list *l)
 {
@@ -210,16 +232,23 @@ static void approvals_params(const struct store_list *l, struct row_place from, 
     param_int(p, limit);
 }
 
-static void said_params(const struct store_list *l, struct row_place from, struct params *p,
+/* The newest are looked at, then the index leads to the rest; words that are too short for it, and
+ * a database whose facts are not yet in it, are walked through. */
+static void find_params(struct pg *s, struct store_list *l, struct row_place from, struct params *p,
                         int *stmt)
 {
-    *stmt = PG_SAID;
+    struct str grams =
+        l->searched && s->said.whole ? said_looked_for(&l->arena, l->owner, l->search) : STR_NONE;
+
+    l->searched = true;
+    *stmt = grams.ptr ? PG_SAID_FIND : PG_SAID;
     param_bytes(p, l->owner);
     param_int(p, from.ms);
     param_int(p, from.num);
     param_int(p, l->last_seq);
     param_int(p, SAID_BODY_MAX);
-    param_int(p, SAID_ROWS);
+    param_int(p, grams.ptr ? LED_ROWS : SAID_ROWS);
+    if (grams.ptr) param_bytes(p, grams);
 }
 
 static void threads_params(const struct store_list *l, struct row_place from, int64_t limit,
@@ -334,7 +363,7 @@ enum err list_params(struct pg *s, struct store_list *l, struct params *p, int *
     if (l->kind == STORE_THREADS && is_search(l) && l->said && l->everybody) return ERR_DENIED;
     switch (l->kind) {
     case STORE_THREADS:
-        if (is_search(l) && l->said) said_params(l, from, p, stmt);
+        if (is_search(l) && l->said) find_params(s, l, from, p, stmt);
         else threads_params(l, from, is_search(l) ? FIND_ROWS : limit, p, stmt);
         return OK;
     case STORE_APPROVALS: approvals_params(l, from, limit, p, stmt); return OK;
@@ -615,12 +644,13 @@ static bool find_some(struct store_list *l, const PGresult *r)
 static bool said_here(struct store_list *l, const PGresult *r, int i, struct str *line)
 {
     *line = STR_NONE;
+    l->looked++;
     if (words_in(res_str(r, i, 2), l->search)) return true;
     return said_find(&l->arena, res_str(r, i, 9), res_str(r, i, 10), l->search, line);
 }
 
 /* One turn of a search in what was said, conversation by conversation; see find_some. */
-static bool said_some(struct store_list *l, const PGresult *r)
+static bool said_some(struct store_list *l, const PGresult *r, int most)
 {
     struct row_place  at;
     struct store_row *row;
@@ -639,7 +669,7 @@ static bool said_some(struct store_list *l, const PGresult *r)
         l->last_num = l->last_log = at.num;
         l->count++;
     }
-    if (n < SAID_ROWS) return true;
+    if (n < most) return true;
     l->last_seq = res_int(r, n - 1, 11);
     at = (struct row_place){ res_int(r, n - 1, 5), res_int(r, n - 1, 6) };
     l->before = row_place_cursor(&l->arena, at);
@@ -681,7 +711,7 @@ bool list_answer(struct pg *s, struct store_list *l, const struct unit *u, enum 
 {
     if (!is_search(l)) take_rows(s, l, u);
     else if (l->said) {
-        if (!said_some(l, u->result)) return false;
+        if (!said_some(l, u->result, u->stmt == PG_SAID ? SAID_ROWS : LED_ROWS)) return false;
     } else if (!find_some(l, u->result)) return false;
     list_place(l);
     if (l->arena.failed) {

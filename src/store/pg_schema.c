@@ -233,6 +233,30 @@ const char *const pg_upgrades[PG_SCHEMA] = {
     "DROP INDEX parley_thread_by_change;"
     "DROP INDEX parley_thread_by_source;"
     "CREATE INDEX parley_thread_by_source ON parley_thread(source, owner, changed);",
+    /* 11 -> 12. What was said is found by its letters (pg_said.c): which are in a fact, and how far a
+     * log is in it; nothing is at first. Without a list of what waits to be sorted in, which every
+     * search would have to read. Words that go, and logs, go from it by triggers: nodes of the
+     * version before know nothing of it, and what another transaction has put there while this one
+     * waited for the log's row is seen by a trigger alone. */
+    "CREATE TABLE parley_said("
+    "  thread bigint NOT NULL, seq bigint NOT NULL, grams smallint[] NOT NULL,"
+    "  PRIMARY KEY (thread, seq));"
+    "CREATE INDEX parley_said_grams ON parley_said USING gin(grams) WITH (fastupdate = off);"
+    "CREATE TABLE parley_said_to(thread bigint PRIMARY KEY, seq bigint NOT NULL);"
+    "CREATE FUNCTION parley_unsay() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+    "  IF TG_OP = 'DELETE' THEN"
+    "   DELETE FROM parley_said WHERE thread = OLD.id;"
+    "   DELETE FROM parley_said_to WHERE thread = OLD.id;"
+    "  ELSE"
+    "   DELETE FROM parley_said WHERE thread = OLD.thread AND seq = OLD.seq;"
+    "   UPDATE parley_said_to SET seq = OLD.seq - 1 WHERE thread = OLD.thread AND seq >= OLD.seq;"
+    "  END IF;"
+    "  RETURN NULL;"
+    " END $$;"
+    "CREATE TRIGGER parley_unsay AFTER DELETE ON parley_thread FOR EACH ROW"
+    " EXECUTE FUNCTION parley_unsay();"
+    "CREATE TRIGGER parley_unsay AFTER UPDATE OF body ON parley_fact FOR EACH ROW"
+    " EXECUTE FUNCTION parley_unsay();",
 };
 
 static enum err refuse_sql(PGconn *c, struct arena *a, struct str *why, const char *what,

@@ -120,6 +120,10 @@ static enum err fill_one(struct lane *l, struct unit *u, struct store_job *job, 
         return OK;
     case JOB_RELEASE_ALL: u->stmt = PG_RELEASE_ALL; break;
     case JOB_OWN:
+        if (job == &l->s->said.job) {
+            u->stmt = said_params(&l->s->said, p);
+            return OK;
+        }
         u->stmt = job == &l->s->renew ? PG_RENEW : job == &l->s->tidy ? PG_TIDY : PG_BYE;
         if (u->stmt == PG_RENEW) l->s->renew_sent_ns = clock_mono_ns();
         break;
@@ -264,6 +268,8 @@ static void end_one(struct lane *l, struct unit *u, struct store_job *job)
     case PG_FORGET: e = erase_answer(JOB_OF(job, struct store_erase), u->result); break;
     case PG_CHECKPOINT:
     case PG_TOLD: e = checkpoint_answer(JOB_OF(job, struct store_checkpoint), u->result); break;
+    case PG_UNSAID:
+    case PG_SAID_IN: said_answer(&l->s->said, u); break;
     case PG_RENEW:
         list_remove(&job->node);
         pg_renewed(l->s, PQntuples(u->result) == 1 && res_bool(u->result, 0, 0),

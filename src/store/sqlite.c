@@ -244,15 +244,27 @@ static bool same_state(const struct state *a, const struct state *b)
     return a->trouble == b->trouble && a->low == b->low && a->log_long == b->log_long;
 }
 
+/* What an append did not have to wait for. True: there is more of it. */
+static bool catch_up(struct sqlite *s, struct state *now)
+{
+    bool     more = false;
+    enum err e = now->trouble || now->low ? OK : db_index(&s->writer.db, &more);
+
+    if (means_trouble(e)) now->trouble = e == ERR_UNSURE ? ERR_IO : e;
+    if (more) move_log(s, CHECKPOINT_PAGES);
+    return more;
+}
+
 static void write_all(void *arg)
 {
     struct sqlite *s = arg;
     struct list    batch;
     struct state   now = { 0 }, before = { 0 };
     uint64_t       looked = 0; /* at once, too: the disk may be full at the start */
+    bool           more = false;
 
-    while (take(s, &s->writer, BATCH_MAX, looked ? LOOK_NS : 1, &batch)) {
-        bool idle = list_empty(&batch);
+    while (take(s, &s->writer, BATCH_MAX, looked && !more ? LOOK_NS : 1, &batch)) {
+        bool idle = list_empty(&batch), due = false;
         if (!idle) {
             commit(s, &batch);
             now.trouble = trouble_of(&batch, now.trouble);
@@ -260,11 +272,14 @@ static void write_all(void *arg)
         if (idle || clock_mono_ns() - looked >= LOOK_NS) {
             look_around(s, &now, idle);
             looked = clock_mono_ns();
+            due = true;
         }
         if (!same_state(&now, &before)) tell_state(s, &now);
         before = now;
         if (!idle) answer(s, &batch);
-        if (!idle) move_log(s, CHECKPOINT_PAGES); /* after the answers: nobody waits for it */
+        /* after the answers: nobody waits for these */
+        if (!idle) move_log(s, CHECKPOINT_PAGES);
+        if (due) more = catch_up(s, &now);
         atomic_store(&s->log_bytes, (uint64_t)s->writer.db.wal_pages * LOG_FRAME);
     }
     /* If the disk is too slow for it, the next start does. */
@@ -537,6 +552,7 @@ static enum err open_connections(struct sqlite *s, struct arena *a, struct str *
     if (!e) e = db_int(&s->writer.db, "SELECT epoch FROM store", &s->writer.db.epoch);
     if (!e) e = db_int(&s->writer.db, "SELECT base FROM store", &s->writer.db.base);
     if (!e) e = db_int(&s->writer.db, "SELECT titled FROM store", &s->writer.db.titled);
+    if (!e) e = db_index_check(&s->writer.db);
     if (!e && db_file_note(&s->file) == OK) return OK;
     if (!e) {
         *why =

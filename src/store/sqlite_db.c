@@ -67,6 +67,7 @@ enum err db_open(struct db *d, const char *path, const char *const *text, bool d
 
     *d = (struct db){ .text = text };
     buf_init(&d->scratch, 0);
+    buf_init(&d->words, 0);
     sum_init();
     e = db_err(d, sqlite3_open_v2(path, &d->sql, flags, durable ? db_wal_vfs() : NULL));
     if (!e) e = db_err(d, sqlite3_busy_timeout(d->sql, BUSY_MS));
@@ -83,6 +84,7 @@ void db_close(struct db *d)
 {
     for (int i = 0; i < DB_STMT_MAX; i++) sqlite3_finalize(d->stmt[i]);
     buf_done(&d->scratch);
+    buf_done(&d->words);
     must(sqlite3_close(d->sql) == SQLITE_OK); /* else a statement was forgotten */
     *d = (struct db){ 0 };
 }

@@ -8,6 +8,7 @@
  *   sqlite_db.c      one connection: statements, binding, error codes
  *   sqlite_write.c   what the writer thread does with a batch
  *   sqlite_erase.c   ... of removals, of words that go, and of checkpoints
+ *   sqlite_said.c    ... and when there is none: the index of what was said
  *   sqlite_read.c    what the reader thread does with a request, and the finder with a search
  *   sqlite_walk.c    all of it, for whoever looks at everything
  *   sqlite_fault.c   in test builds: writes, syncs and memory that fail when told to
@@ -29,7 +30,7 @@
 
 /* --- a connection (sqlite_db.c) ----------------------------------------------- */
 
-#define DB_STMT_MAX 72
+#define DB_STMT_MAX 80
 
 struct db {
     sqlite3           *sql;
@@ -46,6 +47,10 @@ struct db {
      * the batch, and where that index will be when the batch is committed */
     int64_t            titled, newest, titling;
     struct buf         scratch; /* the writer's: links and digests of an append, of a removal */
+    struct buf         words;   /* the writer's: of a fact that goes into the index or out of it */
+    /* the writer's: when the index was last rid of what had gone, and whether that is going on */
+    uint64_t           rid_ns;
+    bool               ridding;
 };
 
 /* db_close it also when this fails; sqlite3_errmsg(d->sql) says why until then. */
@@ -101,7 +106,7 @@ struct db_file {
     bool            overwritten;
 };
 
-#define DB_SCHEMA         13         /* the version this program writes */
+#define DB_SCHEMA         14         /* the version this program writes */
 #define DB_APPLICATION_ID 1886547065 /* "prly": tells our files from other programs' */
 
 /* Sentences for people: *why is the sentence, or that memory ran out; returns e. */
@@ -175,14 +180,19 @@ void db_faults(void); /* before the first use of SQLite */
 /* --- work (sqlite_write.c, sqlite_read.c) ------------------------------------------ */
 
 extern const char *const db_write_sql[], *const db_read_sql[];
-#define DB_WRITE_SQL_COUNT 67
-#define DB_READ_SQL_COUNT  30 /* of the fixed ones; the approvals' come after them */
+#define DB_WRITE_SQL_COUNT 77
+#define DB_READ_SQL_COUNT  33 /* of the fixed ones; the approvals' come after them */
 
 /* One transaction for the whole batch (appends, edits, sessions); afterwards every job has its
  * result. */
 void                db_commit(struct db *d, struct list *batch);
 /* Can we write? Commits one page. */
 MUST_CHECK enum err db_probe(struct db *d);
+/* The index of what was said, brought forward by a piece, in a transaction of its own; when there is
+ * nothing else to do. *more: there is another piece. */
+MUST_CHECK enum err db_index(struct db *d, bool *more);
+/* After opening: is the index that of these facts? Else it begins anew. */
+MUST_CHECK enum err db_index_check(struct db *d);
 
 /* Fill in the request and its job's result; texts are copied into its arena. */
 void db_read(struct db *d, struct store_read *r);

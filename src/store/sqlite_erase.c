@@ -60,8 +60,11 @@ static enum err trim_fact(struct db *d, struct log_name log, int64_t thread,
     f.body = to->body;
     int64_t sum = fact_sum(log, &f);
     db_end(st);
-    return db_run(d, W_FACT_TRIM, "iisib", thread, (int64_t)to->seq, to->body, sum,
-                  str_n((char *)was, CHAIN_LEN));
+    e = said_change(d, thread, to->seq, W_SAID_OUT);
+    if (!e)
+        e = db_run(d, W_FACT_TRIM, "iisib", thread, (int64_t)to->seq, to->body, sum,
+                   str_n((char *)was, CHAIN_LEN));
+    return e ? e : said_change(d, thread, to->seq, W_SAID_IN);
 }
 
 static enum err add_note(struct db *d, struct log_name log, struct log_row *at,
@@ -137,6 +140,7 @@ static enum err forget(struct db *d, const struct store_erase *x)
 {
     enum err e = db_run(d, W_EVENTS_ERASE, "ttt", x->owner, x->by, x->decided_by);
 
+    if (!e) e = said_forget(d);
     for (size_t i = 0; i < x->sum_count && !e; i++) e = db_run(d, W_USED_ERASE, "t", x->sums[i]);
     for (size_t i = 0; i < x->row_count && !e; i++) {
         const struct store_match *m = &x->rows[i];

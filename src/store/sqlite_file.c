@@ -139,6 +139,15 @@ const char *const db_upgrades[DB_SCHEMA] = {
     "ALTER TABLE fact ADD COLUMN digest BLOB;"
     "CREATE TABLE trimmed(thread INTEGER PRIMARY KEY, seq INTEGER NOT NULL, kinds INTEGER NOT "
     "NULL);",
+    /* 13 -> 14. The same letters of what was said (sqlite_said.c). Facts up to the row `said` are in
+     * it, none at first: what is there comes in piece by piece while the store works. `said_at`:
+     * that fact by its own name. `said_owed`: something has gone from it, and its letters are still
+     * in the file. */
+    "CREATE VIRTUAL TABLE said_gram USING fts5(said, content='', detail='none', columnsize=0, "
+    "tokenize='trigram');"
+    "ALTER TABLE store ADD COLUMN said INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE store ADD COLUMN said_at TEXT;"
+    "ALTER TABLE store ADD COLUMN said_owed INTEGER NOT NULL DEFAULT 0;",
 };
 
 /* --- sentences for people ------------------------------------------------------- */

@@ -45,6 +45,9 @@ enum stmt {
     R_LAST,
     R_UNTOLD,
     R_SESSIONS,
+    R_SAID_FIND,
+    R_SAID_BODY,
+    R_SAID_BEHIND,
     R_APPROVALS, /* 16 of them, one per set of filters; built when first asked for */
     R_COUNT = R_APPROVALS + 16
 };
@@ -148,6 +151,19 @@ const char *const db_read_sql[R_COUNT] = {
     [R_SESSIONS] = "SELECT key, body, ends_ms FROM session INDEXED BY session_by_end WHERE"
                    " ends_ms > ?2 AND key >= ?1 AND key < ?1 || char(1114111) ORDER BY ends_ms"
                    " LIMIT ?3",
+    /* As R_FIND, and whoever may have them in a fact: by its index, and the newest likewise. */
+    [R_SAID_FIND] =
+        ("SELECT " FOUND_COLUMNS ", m.fact FROM (SELECT f.thread AS id, f.rowid AS fact FROM"
+         " said_gram g CROSS JOIN fact f ON f.rowid = g.rowid WHERE g.said_gram MATCH ?5"
+         " UNION ALL SELECT thread, rowid FROM fact WHERE rowid > (SELECT said FROM store)"
+         " AND kind IN " SAID_KINDS
+         " UNION ALL SELECT rowid, NULL FROM title_gram WHERE title_gram MATCH ?1"
+         " UNION ALL SELECT id, NULL FROM thread WHERE id > (SELECT titled FROM store)) m"
+         " CROSS JOIN thread t ON t.id = m.id WHERE t.owner = ?2 AND t.source = ''"
+         " AND t.hidden = 0 AND (t.updated_ms, t.id) < (?3, ?4)"
+         " ORDER BY t.updated_ms DESC, t.id DESC, m.fact DESC"),
+    [R_SAID_BODY] = "SELECT kind, substr(body, 1, ?2) FROM fact WHERE rowid = ?1",
+    [R_SAID_BEHIND] = "SELECT (SELECT ifnull(max(rowid), 0) FROM fact) - said FROM store",
 };
 
 /* --- a log's facts ------------------------------------------------------------------ */
@@ -611,34 +627,40 @@ static enum err ask_titles(struct db *d, struct store_list *l, sqlite3_stmt **st
     return db_ask(d, R_FIND, st, "ttiis", match, l->owner, from.ms, from.num, l->source);
 }
 
+/* One more for the page. False: it is full, and there is another; or there is no memory. */
+static bool add_found(struct store_list *l, sqlite3_stmt *st, struct str line)
+{
+    struct row_place  last;
+    struct store_row *row;
+
+    if (l->limit && l->count == l->limit) {
+        l->next = row_place_cursor(
+            &l->arena, (struct row_place){ l->rows[l->count - 1].updated_ms, l->last_num });
+        return false;
+    }
+    if (!(row = row_new(l))) return false;
+    fill_thread(&l->arena, st, row, &last);
+    row->line = line;
+    l->last_num = l->last_log = last.num;
+    l->count++;
+    return true;
+}
+
 /* One turn of a search. False: there is more to look at; it goes on from l->before. */
 static bool find_some(struct db *d, struct store_list *l, enum err *e)
 {
     sqlite3_stmt    *st;
-    struct row_place at = { 0 }, last = { 0 };
+    struct row_place at = { 0 };
     int              looked = 0;
 
     *e = ask_titles(d, l, &st);
     if (*e) return true;
     while (!(*e = db_next(d, st))) {
-        struct store_row *row;
         looked++;
         at = (struct row_place){ sqlite3_column_int64(st, 5), sqlite3_column_int64(st, 6) };
-        if (l->search.len && !words_in(db_text(st, 2), l->search)) continue;
-        /* one more than asked for: there is another page */
-        if (l->limit && l->count == l->limit) {
-            l->next = row_place_cursor(
-                &l->arena, (struct row_place){ l->rows[l->count - 1].updated_ms, l->last_num });
-            db_end(st);
-            return true;
-        }
-        if (!(row = row_new(l))) {
-            db_end(st);
-            return true;
-        }
-        fill_thread(&l->arena, st, row, &last);
-        l->last_num = last.num;
-        l->count++;
+        if (!words_in(db_text(st, 2), l->search) || add_found(l, st, STR_NONE)) continue;
+        db_end(st);
+        return true;
     }
     if (*e != ERR_NOT_FOUND) return true;
     *e = OK;
@@ -650,55 +672,108 @@ static bool find_some(struct db *d, struct store_list *l, enum err *e)
 
 /* --- what was said ------------------------------------------------------------------------
  *
- * The owner's conversations, newest first, with all that was said in them. What it costs is what
- * one person has ever written and been told, and it is paid by the finder; a turn ends between two
- * conversations. */
+ * As titles: the owner's newest conversations with what was said in them are looked at, then the
+ * index leads to the rest (sqlite_said.c), and what it leads to is compared. Words that are too
+ * short for it, and a store whose facts are not yet in it, are walked through instead, which costs
+ * what one person has ever written and been told; a turn of that ends between two conversations. */
+
+#define SAID_ROWS   512  /* looked at before the index is asked */
+#define SAID_BEHIND 8192 /* facts of everybody that may be newer than the index */
+
+/* What finds the owner's facts that have these letters. STR_NONE: there is no use in that. */
+static struct str said_match(struct db *d, struct store_list *l)
+{
+    struct str    match = STR_NONE;
+    struct buf    low;
+    sqlite3_stmt *st;
+    bool          near = false;
+
+    if (!db_ask(d, R_SAID_BEHIND, &st, "") && !db_next(d, st)) {
+        near = sqlite3_column_int64(st, 0) <= SAID_BEHIND;
+        db_end(st);
+    }
+    if (!near) return match;
+    buf_init(&low, 0);
+    words_lower(&low, l->search);
+    match = grams(&l->arena, buf_view(&low));
+    if (match.ptr) {
+        buf_clear(&low);
+        said_owner(&low, l->owner);
+        match = arena_printf(&l->arena, "\"" STR_FMT "\" AND " STR_FMT, STR_ARG(buf_view(&low)),
+                             STR_ARG(match));
+    }
+    if (low.err) l->arena.failed = true;
+    buf_done(&low);
+    return match;
+}
+
+/* `match`: by the index. */
+static enum err ask_said(struct db *d, struct store_list *l, struct str match, sqlite3_stmt **st)
+{
+    struct row_place from = { INT64_MAX, INT64_MAX };
+
+    if (!l->owner.ptr || l->everybody) return ERR_DENIED;
+    if (!row_place_parse(l->before, &from)) return ERR_SYNTAX;
+    if (!match.ptr)
+        return db_ask(d, R_SAID, st, "tiii", l->owner, from.ms, from.num, (int64_t)SAID_BODY_MAX);
+    return db_ask(d, R_SAID_FIND, st, "ttiit", grams(&l->arena, l->search), l->owner, from.ms,
+                  from.num, match);
+}
+
+/* The fact that the index has led to; `at`: the column with its row. */
+static bool said_there(struct db *d, struct store_list *l, sqlite3_stmt *at, struct str *line)
+{
+    sqlite3_stmt *st;
+    bool          found = false;
+
+    if (sqlite3_column_type(at, 9) == SQLITE_NULL) return false;
+    if (!db_ask(d, R_SAID_BODY, &st, "ii", sqlite3_column_int64(at, 9), (int64_t)SAID_BODY_MAX) &&
+        !db_next(d, st)) {
+        found = said_find(&l->arena, db_text(st, 0), db_text(st, 1), l->search, line);
+        db_end(st);
+    }
+    return found;
+}
 
 /* Does this row have the words, in its title or in what was said? */
-static bool said_here(struct store_list *l, sqlite3_stmt *st, struct str *line)
+static bool said_here(struct db *d, struct store_list *l, sqlite3_stmt *st, bool by_index,
+                      struct str *line)
 {
     *line = STR_NONE;
+    l->looked++;
     if (words_in(db_text(st, 2), l->search)) return true;
+    if (by_index) return said_there(d, l, st, line);
     return said_find(&l->arena, db_text(st, 9), db_text(st, 10), l->search, line);
 }
 
 /* False: there is more to look at; it goes on from l->before. */
 static bool said_some(struct db *d, struct store_list *l, enum err *e)
 {
-    struct row_place from = { INT64_MAX, INT64_MAX }, at = { 0 }, last = { 0 };
+    struct row_place at = { 0 }, whole = { 0 }; /* the log it is at; the last one looked through */
+    struct str       match = said_match(d, l), line;
+    bool             by_index = l->searched && match.ptr, over = false;
+    int              looked = 0, most = match.ptr && !by_index ? SAID_ROWS : FIND_ROWS;
     sqlite3_stmt    *st;
-    struct str       line;
-    int64_t          found = 0; /* the log of the last row: once is enough */
-    int              looked = 0;
 
-    if (!l->owner.ptr || l->everybody) *e = ERR_DENIED;
-    else if (!row_place_parse(l->before, &from)) *e = ERR_SYNTAX;
-    else *e = db_ask(d, R_SAID, &st, "tiii", l->owner, from.ms, from.num, (int64_t)SAID_BODY_MAX);
+    *e = ask_said(d, l, by_index ? match : STR_NONE, &st);
     if (*e) return true;
-    while (!(*e = db_next(d, st)) && !l->arena.failed) {
+    while (!over && !(*e = db_next(d, st)) && !l->arena.failed) {
         int64_t log = sqlite3_column_int64(st, 6);
-        if (log != at.num && looked >= FIND_ROWS) break;
+        if (log != at.num) whole = at;
+        /* the index takes up a log in the middle */
+        if (looked >= most && (log != at.num || most == SAID_ROWS)) break;
         at = (struct row_place){ sqlite3_column_int64(st, 5), log };
         looked++;
-        if (log == found || !said_here(l, st, &line)) continue;
-        if (l->limit && l->count == l->limit) { /* there is another page */
-            l->next = row_place_cursor(
-                &l->arena, (struct row_place){ l->rows[l->count - 1].updated_ms, l->last_num });
-            at.num = 0;
-            break;
-        }
-        struct store_row *row = row_new(l);
-        if (!row) break;
-        fill_thread(&l->arena, st, row, &last);
-        row->line = line;
-        l->last_num = found = log;
-        l->count++;
+        /* once is enough: last_log had it already */
+        if (log == l->last_log || !said_here(d, l, st, by_index, &line)) continue;
+        over = !add_found(l, st, line);
     }
     if (!*e) db_end(st);
     if (*e && *e != ERR_NOT_FOUND) return true;
-    bool over = *e == ERR_NOT_FOUND || !at.num || l->arena.failed;
+    over = over || *e == ERR_NOT_FOUND || l->arena.failed;
     *e = OK;
-    if (!over) l->before = row_place_cursor(&l->arena, at);
+    l->searched = true;
+    if (!over && whole.num) l->before = row_place_cursor(&l->arena, whole);
     return over;
 }
 

@@ -16,9 +16,15 @@
 
 #include "base/clock.h"
 #include "base/fault.h"
+#include "store/said.h"
 
 _Static_assert((int)W_COUNT <= DB_STMT_MAX, "room for every statement");
 _Static_assert((int)W_COUNT == DB_WRITE_SQL_COUNT, "the header's figure");
+
+#define SAID_FACTS                                                          \
+    "SELECT f.rowid, f.kind, substr(f.body, 1, " SAID_BODY_SQL "), t.owner" \
+    " FROM fact f CROSS JOIN thread t ON t.id = f.thread"
+#define SAID_ONLY " AND f.kind IN " SAID_KINDS " AND t.source = ''"
 
 const char *const db_write_sql[W_COUNT] = {
     [W_BEGIN] = "BEGIN IMMEDIATE",
@@ -137,6 +143,22 @@ const char *const db_write_sql[W_COUNT] = {
     [W_TRIMMED] = "INSERT INTO trimmed(thread, seq, kinds) VALUES(?1, ?2, ?3)"
                   " ON CONFLICT(thread) DO UPDATE SET seq = ?2, kinds = ?3",
     [W_DROP_TRIMMED] = "DELETE FROM trimmed WHERE thread = ?1",
+    [W_SAID] = "SELECT said, said_owed, (SELECT ifnull(max(rowid), 0) FROM fact) FROM store",
+    [W_SAID_LAST] = "SELECT rowid FROM fact WHERE rowid > ?1 ORDER BY rowid LIMIT 1 OFFSET ?2",
+    /* in the order of their rows: FTS5 writes a segment for a number that is not above the last */
+    [W_SAID_NEXT] =
+        SAID_FACTS " WHERE f.rowid > ?1 AND f.rowid <= ?2" SAID_ONLY " ORDER BY f.rowid",
+    [W_SAID_LOG] = SAID_FACTS " WHERE f.thread = ?1 AND f.rowid <= ?2" SAID_ONLY " ORDER BY f.seq",
+    [W_SAID_FACT] = SAID_FACTS " WHERE f.thread = ?1 AND f.seq = ?2 AND f.rowid <="
+                               " (SELECT said FROM store)" SAID_ONLY,
+    [W_SAID_IN] = "INSERT INTO said_gram(rowid, said) VALUES(?1, ?2)",
+    [W_SAID_OUT] = "INSERT INTO said_gram(said_gram, rowid, said) VALUES('delete', ?1, ?2)",
+    /* never at a row that is gone: its number would be given again, to a fact that is not in it */
+    [W_SAID_MARK] = "UPDATE store SET said = ifnull((SELECT max(rowid) FROM fact WHERE rowid <="
+                    " ?1), 0), said_at = (SELECT thread || '.' || seq FROM fact WHERE rowid ="
+                    " (SELECT max(rowid) FROM fact WHERE rowid <= ?1))",
+    [W_SAID_OWED] = "UPDATE store SET said_owed = ?1",
+    [W_SAID_MERGE] = "INSERT INTO said_gram(said_gram, rank) VALUES('merge', ?1)",
 };
 
 /* --- the index of titles --------------------------------------------------------
@@ -464,9 +486,10 @@ static enum err edit(struct db *d, const struct store_edit *x, bool *wrote)
     if (!x->remove) return x->title.ptr ? write_title(d, x, at.id, wrote) : OK;
     if (x->stub.ptr) e = write_stub(d, x, &at);
     if (!e) e = title_out(d, at.id);
+    if (!e) e = said_drop(d, at.id);
     for (size_t i = 0; i < sizeof drops / sizeof *drops && !e; i++)
         e = db_run(d, drops[i], "i", at.id);
-    return e;
+    return e ? e : said_dropped(d);
 }
 
 /* --- the batch ------------------------------------------------------------------ */
@@ -582,7 +605,8 @@ static int64_t new_epoch(void)
     return (int64_t)(n & INT64_MAX) | 1;
 }
 
-void db_commit(struct db *d, struct list *batch)
+/* What `own` writes, or the batch's jobs, or both: in one transaction, to its end. */
+static enum err transact(struct db *d, struct list *batch, enum err (*own)(struct db *d))
 {
     bool     unsure, committing;
     int64_t  epoch = d->new_epoch ? new_epoch() : 0;
@@ -592,6 +616,7 @@ void db_commit(struct db *d, struct list *batch)
     d->titling = d->titled;
     if (!e && do_all(d, batch, do_one) != OK) e = do_again(d, batch);
     if (!e) e = index_titles(d);
+    if (!e && own) e = own(d);
     if (!e && d->new_epoch) e = db_run(d, W_EPOCH, "ii", d->epoch, epoch);
     fault_hit("store.before_commit");
     committing = !e;
@@ -601,12 +626,27 @@ void db_commit(struct db *d, struct list *batch)
         d->titled = d->titling;
         if (d->new_epoch) d->base = d->epoch, d->epoch = epoch;
         d->new_epoch = false;
-        return;
+        return OK;
     }
     unsure = committing && is_unsure(d); /* before the rollback, which succeeds */
     roll_back(d);
-    if (unsure) e = settle(d, e);
+    return unsure ? settle(d, e) : e;
+}
+
+void db_commit(struct db *d, struct list *batch)
+{
+    enum err e = transact(d, batch, NULL);
+
+    if (!e) return;
     LIST_EACH (n, batch) JOB_AT(n)->result = e;
+}
+
+enum err write_own(struct db *d, enum err (*own)(struct db *d))
+{
+    struct list none;
+
+    list_init(&none);
+    return transact(d, &none, own);
 }
 
 enum err db_probe(struct db *d)

@@ -1,4 +1,4 @@
-/* sqlite_write.h -- private to the two files of the writer thread: its statements, and what they have
+/* sqlite_write.h -- private to the three files of the writer thread: its statements, and what they have
  * of each other. All of it inside the batch's transaction; `wrote` is set before the first change. */
 #ifndef PARLEY_SQLITE_WRITE_H
 #define PARLEY_SQLITE_WRITE_H
@@ -73,6 +73,16 @@ enum stmt {
     W_THREAD_TRIM,
     W_TRIMMED,
     W_DROP_TRIMMED,
+    W_SAID,
+    W_SAID_LAST,
+    W_SAID_NEXT,
+    W_SAID_LOG,
+    W_SAID_FACT,
+    W_SAID_IN,
+    W_SAID_OUT,
+    W_SAID_MARK,
+    W_SAID_OWED,
+    W_SAID_MERGE,
     W_COUNT
 };
 
@@ -86,6 +96,8 @@ struct log_row { /* a log's row */
 MUST_CHECK enum err write_approvals(struct db *d, struct log_name log, int64_t thread,
                                     const struct store_approval *p, size_t count);
 MUST_CHECK enum err write_title(struct db *d, const struct store_edit *x, int64_t id, bool *wrote);
+/* A transaction with no job in it. */
+MUST_CHECK enum err write_own(struct db *d, enum err (*own)(struct db *d));
 
 /* --- sqlite_erase.c --- */
 MUST_CHECK enum err write_stub(struct db *d, const struct store_edit *x, struct log_row *at);
@@ -93,5 +105,14 @@ MUST_CHECK enum err write_trim(struct db *d, const struct store_edit *x, struct 
                                bool *wrote);
 MUST_CHECK enum err write_checkpoint(struct db *d, const struct store_checkpoint *c, bool *wrote);
 MUST_CHECK enum err write_erase(struct db *d, const struct store_erase *x, bool *wrote);
+
+/* --- sqlite_said.c --- */
+/* A log goes: its facts out of the index, while they are there; and the mark, when they are not. */
+MUST_CHECK enum err said_drop(struct db *d, int64_t thread);
+MUST_CHECK enum err said_dropped(struct db *d);
+/* One fact, before its body changes (W_SAID_OUT) and after (W_SAID_IN). */
+MUST_CHECK enum err said_change(struct db *d, int64_t thread, uint64_t seq, int in_or_out);
+/* Somebody is forgotten: what has gone leaves the file, too, and soon. */
+MUST_CHECK enum err said_forget(struct db *d);
 
 #endif

@@ -348,6 +348,7 @@ struct store_list {
     int64_t           last_seq; /* of the facts of log `last_log` that were looked at */
     int64_t           last_log;
     bool              searched; /* the newest titles: the others are looked up */
+    uint64_t          looked;   /* ... in what was said: rows that were compared with the words */
 };
 void store_list(struct store *s, struct store_list *l);
 

@@ -81,3 +81,14 @@ bool words_in(struct str text, struct str words)
 {
     return words_at(text, words) >= 0;
 }
+
+void words_lower(struct buf *out, struct str text)
+{
+    char c[4];
+
+    while (text.len) {
+        uint32_t low = take_lower(&text);
+        if (low < 128) buf_chr(out, low ? (char)low : ' ');
+        else buf_add(out, c, utf8_encode(low, c));
+    }
+}

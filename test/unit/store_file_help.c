@@ -117,7 +117,7 @@ void file_old(void)
     CHECK(fix_append(&f, "ann", "t", 1, "old") == OK);
     fix_done(&f);
     file_sql(file_path,
-             "DROP TABLE title_gram; DROP TABLE used; DROP TABLE session; DROP TABLE store;"
+             "DROP TABLE title_gram; DROP TABLE said_gram; DROP TABLE used; DROP TABLE session; DROP TABLE store;"
              "DROP TABLE key; ALTER TABLE thread DROP COLUMN hidden;"
              "DROP TABLE stock; DROP TABLE event;"
              "DROP TABLE stub; DROP TABLE noted; DROP TABLE checkpoint;"

@@ -15,6 +15,7 @@ struct fix {
     struct arena  arena;
     struct str    why;     /* when opening failed */
     int           pending; /* requests without an answer */
+    uint64_t      looked;  /* rows that the last search in what was said compared */
     struct fix   *host;    /* whose loop it is, when not its own: a second node */
 };
 
@@ -69,6 +70,9 @@ struct str fix_read(struct fix *f, const char *owner, const char *thread, uint64
 /* Rows as text, "a b c;" each, then "next" if there is more; or the error's name.
  * *next may be NULL. */
 struct str  fix_list(struct fix *f, struct store_list l, struct str *next);
+/* Returns when a fruitless search in what `owner` said looks at so few rows: the store has made its
+ * index meanwhile. */
+void        fix_said_indexed(struct fix *f, const char *owner, uint64_t few);
 /* A case for every store there is: it gets one that is open and empty; `store_url` opens the same
  * one again. */
 extern char store_url[512];

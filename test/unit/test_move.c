@@ -205,8 +205,10 @@ TEST(a_move_knows_every_column_there_is)
                           " WHERE table_schema = current_schema() AND is_generated = 'NEVER'"
                           " AND table_name NOT IN ('parley_node', 'parley_schema',"
                           /* places among events, and what was noted of logs, are a store's own;
-                           * which words are gone, the next look finds out */
-                          " 'parley_event', 'parley_noted', 'parley_trimmed')")),
+                           * which words are gone, the next look finds out; what was said gets into
+                           * the index there */
+                          " 'parley_event', 'parley_noted', 'parley_trimmed', 'parley_said',"
+                          " 'parley_said_to')")),
         "parley_approval.num parley_approval.owner parley_approval.id parley_approval.thread "
         "parley_approval.call parley_approval.tool parley_approval.status "
         "parley_approval.body parley_approval.requested_ms parley_approval.expires_ms "

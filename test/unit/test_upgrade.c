@@ -171,6 +171,40 @@ static void try_versions(bool pg, int newest)
     }
 }
 
+/* Of the version before the index of what was said: found at once by a walk, then by the index. */
+static void try_said(bool pg, int version)
+{
+    struct store_list l = {
+        .kind = STORE_THREADS, .owner = STR("ann"), .search = STR("ZEBRA"), .said = true
+    };
+    struct fix f;
+
+    if (pg) pg_url(url, sizeof url);
+    else snprintf(url, sizeof url, "sqlite:%s/unsaid.db", test_dir());
+    make(pg, version);
+    run(pg, pg ? "INSERT INTO parley_fact(thread, seq, at_ms, epoch, sum, kind, body) SELECT 2, n,"
+                 " 20, 1, 0, 'message', convert_to('{\"text\":\"' || CASE n WHEN 7 THEN 'a zebra'"
+                 " ELSE 'hay' END || '\"}', 'UTF8') FROM generate_series(2, 3000) n"
+               : "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)"
+                 " INSERT INTO fact(thread, seq, at_ms, kind, body) SELECT 2, i, 20, 'message',"
+                 " '{\"text\":\"' || iif(i = 7, 'a zebra', 'hay') || '\"}' FROM n");
+    run(pg, pg ? "UPDATE parley_thread SET seq = 3000 WHERE id = 2"
+               : "UPDATE thread SET seq = 3000 WHERE id = 2");
+    fix_init(&f);
+    REQUIRE(fix_open(&f, url) == OK);
+    CHECK_STR(fix_list(&f, l, NULL), "over 'A title' idle \"a zebra\";");
+    fix_said_indexed(&f, "ann", 1000);
+    CHECK_STR(fix_list(&f, l, NULL), "over 'A title' idle \"a zebra\";");
+    CHECK(f.looked <= 1000);
+    fix_done(&f);
+}
+
+TEST(what_was_said_before_an_upgrade_is_found_at_once_and_gets_into_the_index)
+{
+    try_said(false, 13);
+    try_said(true, 11);
+}
+
 TEST(a_file_of_every_earlier_version_is_opened_whole_and_goes_on)
 {
     try_versions(false, DB_SCHEMA);

@@ -1,0 +1,283 @@
+/* test_store_said.c -- the index of what was said, in every store: what is in it is found, what has
+ * gone is gone from it, and nothing else is looked at. */
+#include <sqlite3.h>
+#include <stdio.h>
+
+#include "pg_help.h"
+#include "store/said.h"
+#include "store_suite.h"
+#include "test.h"
+
+enum { LOGS = 40, FACTS = 50, FEW = 1100 }; /* FEW: what is looked at in any case */
+
+static struct store_list in_said(const char *owner, const char *words)
+{
+    return (struct store_list){ .kind = STORE_THREADS,
+                                .owner = str_c(owner),
+                                .search = str_c(words),
+                                .said = true,
+                                .limit = 7 };
+}
+
+#define FOUND(words, want) CHECK_STR(fix_list(f, in_said("ann", words), NULL), want)
+#define IN_MIDDLE(line)    "old 'An old one' idle \"" line "\";"
+
+/* `count` facts in one append. */
+static void say_many(struct fix *f, const char *owner, const char *name, uint64_t expected,
+                     size_t count, const char *const *bodies, int64_t at)
+{
+    struct store_fact facts[FACTS + 2];
+    struct ap         p;
+
+    ap_init(&p, owner, name, expected, "x");
+    for (size_t i = 0; i < count; i++)
+        facts[i] =
+            (struct store_fact){ .at_ms = at, .kind = STR("message"), .body = str_c(bodies[i]) };
+    p.a.facts = facts;
+    p.a.fact_count = count;
+    if (!expected) p.a.title = STR("An old one");
+    CHECK(ap_run(f, &p) == OK);
+}
+
+/* One old conversation of ann with words of its own in its middle, and many of hers and of bob's
+ * that are newer: more than a search looks at before it asks the index. */
+static void tell(struct fix *f)
+{
+    const char *bodies[FACTS + 2];
+    char        name[16];
+
+    for (int i = 0; i < FACTS; i++) bodies[i] = "{\"text\":\"just some hay, and more of it\"}";
+    bodies[20] = "{\"text\":\"We met a ZEBRA in Zürich.\",\"files\":[\"giraffe\"]}";
+    bodies[21] = "{\"text\":\"京都の天気はどうですか\"}";
+    bodies[22] = "{\"text\":\"an ox\"}";
+    bodies[23] = "{\"text\":\"one two \\ud83e\\udd93 three\\u0000four\"}";
+    say_many(f, "ann", "old", 0, FACTS, bodies, 1);
+    bodies[20] = bodies[21] = bodies[22] = bodies[23] = bodies[0];
+    for (int i = 0; i < LOGS; i++) {
+        snprintf(name, sizeof name, "t%d", i);
+        say_many(f, i % 8 ? "ann" : "bob", name, 0, FACTS, bodies, 10 + i);
+    }
+    fix_said_indexed(f, "ann", FEW);
+}
+
+STORE_TEST(a_word_in_the_middle_of_an_old_conversation_is_found_without_a_walk_to_it)
+{
+    tell(f);
+    FOUND("zebra IN zÜr", IN_MIDDLE("We met a ZEBRA in Zürich."));
+    CHECK(f->looked <= FEW);
+    FOUND("giraffe", "");
+    FOUND("都の天", IN_MIDDLE("京都の天気はどうですか"));
+    FOUND("o \U0001F993 THR", IN_MIDDLE("one two \U0001F993 three"));
+    CHECK(f->looked <= FEW);
+    CHECK_STR(fix_list(f, in_said("bob", "zebra"), NULL), "");
+    CHECK(f->looked <= FEW);
+    /* what an index of three letters does not know is walked to */
+    FOUND("ox", IN_MIDDLE("an ox"));
+    CHECK(f->looked > FEW);
+    FOUND("天気", IN_MIDDLE("京都の天気はどうですか"));
+}
+
+STORE_TEST(what_was_just_said_is_found_before_it_is_in_the_index)
+{
+    tell(f);
+    say_many(f, "ann", "old", FACTS, 1, (const char *[]){ "{\"text\":\"a late okapi\"}" }, 1);
+    FOUND("okapi", IN_MIDDLE("a late okapi"));
+    suite_reopen(f);
+    fix_said_indexed(f, "ann", FEW);
+    FOUND("okapi", IN_MIDDLE("a late okapi"));
+    FOUND("zebra", IN_MIDDLE("We met a ZEBRA in Zürich."));
+}
+
+STORE_TEST(pages_of_what_the_index_has_led_to_are_whole)
+{
+    const char *bodies[] = { "{\"text\":\"needles, one of many\"}", "{\"text\":\"and a needle\"}" };
+    char        name[16];
+    struct str  next = STR_NONE, page;
+    int         pages = 0, rows = 0;
+
+    for (int i = 0; i < 10; i++) {
+        snprintf(name, sizeof name, "n%d", i);
+        say_many(f, "ann", name, 0, 2, bodies, 1);
+    }
+    tell(f);
+    do {
+        struct store_list l = in_said("ann", "NEEDLE");
+        l.limit = 4;
+        l.before = next;
+        page = fix_list(f, l, &next);
+        for (struct str rest = page, row; str_split(&rest, ';', &row);) rows += row.len > 0;
+    } while (next.ptr && ++pages < 9);
+    CHECK(pages == 2 && rows == 10);
+    CHECK(str_find(page, STR("n0 'An old one' idle \"and a needle\";")) >= 0);
+}
+
+/* A log that has more than is looked at before the index is asked. */
+STORE_TEST(one_endless_conversation_is_not_walked_through_either)
+{
+    const char *bodies[FACTS];
+
+    for (int i = 0; i < FACTS; i++) bodies[i] = "{\"text\":\"just some hay, and more of it\"}";
+    say_many(f, "ann", "old", 0, 1, (const char *[]){ "{\"text\":\"first a zebra\"}" }, 1);
+    for (int i = 0; i < LOGS; i++)
+        say_many(f, "ann", "old", (uint64_t)i * FACTS + 1, FACTS, bodies, 1);
+    fix_said_indexed(f, "ann", FEW);
+    FOUND("zebra", IN_MIDDLE("first a zebra"));
+    CHECK(f->looked <= FEW);
+    FOUND("ZEB", IN_MIDDLE("first a zebra"));
+}
+
+static void trim(struct fix *f, const char *body)
+{
+    struct store_fact to = { 21, 1, STR("message"), str_c(body) };
+
+    CHECK(fix_trim(f, "ann", "old",
+                   (struct store_trim){
+                       .expected = FACTS,
+                       .facts = &to,
+                       .count = 1,
+                       .note = { .at_ms = 9, .kind = STR("trimmed"), .body = STR("{}") } }) == OK);
+}
+
+STORE_TEST(words_that_were_taken_out_are_not_found_and_those_that_stay_are)
+{
+    tell(f);
+    trim(f, "{\"text\":\"We met somebody in Zürich.\"}");
+    FOUND("zebra", "");
+    FOUND("met somebody", IN_MIDDLE("We met somebody in Zürich."));
+    suite_reopen(f);
+    fix_said_indexed(f, "ann", FEW);
+    FOUND("zebra", "");
+    FOUND("met somebody", IN_MIDDLE("We met somebody in Zürich."));
+    FOUND("京都の", IN_MIDDLE("京都の天気はどうですか"));
+}
+
+STORE_TEST(a_conversation_that_is_gone_is_not_found_nor_is_another_taken_for_it)
+{
+    tell(f);
+    CHECK(fix_remove(f, "ann", "old", "{}", 99) == OK);
+    FOUND("zebra", "");
+    CHECK(fix_edit(f, "ann", "t39", NULL, true) == OK); /* with it the newest rows */
+    say_many(f, "ann", "old", 0, 1, (const char *[]){ "{\"text\":\"a new tapir\"}" }, 1);
+    FOUND("tapir", IN_MIDDLE("a new tapir"));
+    FOUND("zebra", "");
+    fix_said_indexed(f, "ann", FEW);
+    FOUND("tapir", IN_MIDDLE("a new tapir"));
+    FOUND("zebra", "");
+}
+
+/* --- a file ------------------------------------------------------------------------------ */
+
+static int64_t ask_file(const char *sql)
+{
+    sqlite3      *db;
+    sqlite3_stmt *st;
+    int64_t       n;
+
+    REQUIRE(sqlite3_open(store_url + strlen("sqlite:"), &db) == SQLITE_OK);
+    sqlite3_busy_timeout(db, 10000);
+    REQUIRE(sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK);
+    REQUIRE(sqlite3_step(st) == SQLITE_ROW);
+    n = sqlite3_column_int64(st, 0);
+    sqlite3_finalize(st);
+    sqlite3_close(db);
+    return n;
+}
+
+static void new_file(struct fix *f)
+{
+    static int n;
+
+    snprintf(store_url, sizeof store_url, "sqlite:%s/said-%d.db", test_dir(), n++);
+    fix_init(f);
+    REQUIRE(fix_open(f, store_url) == OK);
+}
+
+#define LETTERS "SELECT count(*) FROM said_gram_data WHERE instr(block, x'f0908d88') > 0"
+
+TEST(the_letters_of_somebody_who_is_forgotten_leave_the_file)
+{
+    struct fix f0, *f = &f0;
+
+    new_file(f);
+    say_many(f, "ann", "gone", 0, 1, (const char *[]){ "{\"text\":\"a \U00010348 letter\"}" }, 1);
+    tell(f);
+    CHECK(ask_file(LETTERS) > 0);
+    CHECK(fix_remove(f, "ann", "gone", "{}", 99) == OK);
+    CHECK(ask_file("SELECT said_owed FROM store") == 1);
+    CHECK(fix_erase(f, (struct store_erase){ .owner = STR("ann"),
+                                             .by = STR("ann"),
+                                             .decided_by = STR("ann") }) == OK);
+    while (ask_file("SELECT said_owed FROM store")) uv_sleep(20);
+    CHECK(ask_file(LETTERS) == 0);
+    fix_done(f);
+}
+
+TEST(an_index_whose_rows_were_numbered_anew_is_made_anew)
+{
+    struct fix f0, *f = &f0;
+
+    new_file(f);
+    tell(f);
+    fix_done(f);
+    suite_sql("UPDATE fact SET rowid = rowid + 1000000; UPDATE fact SET rowid = rowid - 999995;"
+              " VACUUM",
+              "");
+    fix_init(f);
+    REQUIRE(fix_open(f, store_url) == OK);
+    fix_said_indexed(f, "ann", FEW);
+    FOUND("zebra", IN_MIDDLE("We met a ZEBRA in Zürich."));
+    FOUND("京都の", IN_MIDDLE("京都の天気はどうですか"));
+    fix_done(f);
+}
+
+/* --- a database --------------------------------------------------------------------------- */
+
+/* A node of the version before knows nothing of the index, and does all this. */
+TEST(what_a_node_of_the_version_before_writes_is_found_and_what_it_removes_is_not)
+{
+    struct fix f0, *f = &f0;
+
+    pg_url(store_url, sizeof store_url);
+    fix_init(f);
+    REQUIRE(fix_open(f, store_url) == OK);
+    tell(f);
+    pg_run(store_url,
+           "WITH t AS (UPDATE parley_thread SET seq = seq + 1 WHERE name = 'old' RETURNING id, seq)"
+           " INSERT INTO parley_fact(thread, seq, at_ms, epoch, sum, kind, body) SELECT id, seq, 1,"
+           " 1, 0, 'message', '{\"text\":\"an older okapi\"}' FROM t");
+    FOUND("okapi", IN_MIDDLE("an older okapi"));
+    while (strcmp(pg_run(store_url, "SELECT count(*) FROM parley_said s JOIN parley_thread t ON"
+                                    " t.id = s.thread WHERE t.name = 'old' AND s.seq = 51"),
+                  "1"))
+        fix_turn(f);
+    FOUND("okapi", IN_MIDDLE("an older okapi"));
+    pg_run(store_url, "WITH t AS (DELETE FROM parley_thread WHERE name = 'old' RETURNING id)"
+                      " DELETE FROM parley_fact WHERE thread IN (SELECT id FROM t)");
+    CHECK_STR(str_c(pg_run(store_url, "SELECT count(*) FROM parley_said WHERE NOT EXISTS (SELECT"
+                                      " FROM parley_thread t WHERE t.id = thread)")),
+              "0");
+    FOUND("okapi", "");
+    fix_done(f);
+}
+
+TEST(a_cut_text_is_searched_as_far_as_it_goes)
+{
+    struct arena a;
+    struct buf   b;
+    struct str   line = STR_NONE;
+
+    /* wherever the cut falls: in a character, an escape, a pair of them */
+    for (int shift = 0; shift < 14; shift++) {
+        arena_init(&a, 0);
+        buf_init(&b, 0);
+        buf_lit(&b, "{\"text\":\"");
+        for (int i = 0; i < shift; i++) buf_chr(&b, 'x');
+        buf_lit(&b, "a heron");
+        while (b.len < SAID_BODY_MAX) buf_lit(&b, "\u00fc\\ud83e\\udd93\\\\");
+        struct str cut = str_n(buf_view(&b).ptr, SAID_BODY_MAX);
+        CHECK(said_find(&a, STR("message"), cut, STR("HERON"), &line));
+        CHECK(!said_find(&a, STR("message"), cut, STR("hippo"), &line));
+        buf_done(&b);
+        arena_done(&a);
+    }
+}
