@@ -78,7 +78,7 @@ async function rows(file, url) {
 }
 const IN_FILE = `import sqlite3, sys
 db = sqlite3.connect(sys.argv[1], timeout=10)
-for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'title_gram%'").fetchall():
+for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'title_gram%' AND name NOT LIKE 'said_gram%'").fetchall():
     for row in db.execute(f'SELECT * FROM "{name}"'): print(name, repr(row))`;
 async function inFile(file) {
     const r = await runToEnd('python3', ['-c', IN_FILE, file]);
