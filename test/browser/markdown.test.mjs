@@ -204,8 +204,11 @@ test('everything Markdown has fits and is readable, wide and narrow, in light an
     await tab.$('.column[data-pinned="true"]').waitFor(); // at the end, although pictures came late
     equal(await violations(tab), [], `axe, ${width}, ${theme}`);
     if (!process.env.SCREENS) continue;
-    for (const [n, md] of (await tab.$('.md').all()).entries())
-      await md.screenshot({ path: picture(`markdown-${n + 1}-${theme}-${width}`), style: '.jump { visibility: hidden } .md { margin: -16px; padding: 16px }' });
+    for (const [n, md] of (await tab.$('.md').all()).entries()) {
+      await tab.$('.scroller').evaluate((e, end) => (e.scrollTop = end ? e.scrollHeight : 0), n > 0); // at the end no button lies over it
+      const { x, y, width: w, height: h } = await md.boundingBox();
+      await tab.page.screenshot({ path: picture(`markdown-${n + 1}-${theme}-${width}`), clip: { x: x - 16, y: y - 16, width: w + 32, height: h + 32 } });
+    }
   }
   ok((await tab.$('.md').first().innerText()).includes('C# and other names'), 'C#');
   ok((await tab.$('.md').first().innerText()).includes('the guide (docs/guide.md)'), 'a relative link');
