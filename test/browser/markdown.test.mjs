@@ -100,6 +100,8 @@ test('formulas and diagrams are drawn, by files of this server', async (t) => {
     `they have a size: ${sizes}`,
   );
   equal(await tab.page.evaluate(() => document.fonts.check('16px KaTeX_Main')), true, 'the font of formulas');
+  const formulas = await tab.$('.formula').evaluateAll((all) => all.map((e) => [getComputedStyle(e).display, getComputedStyle(e).borderTopWidth]));
+  equal(formulas, [['inline', '0px'], ['inline', '0px'], ['block', '0px'], ['block', '0px']], 'those within a line stay in it, and none has a frame');
   ok((await tab.words()).includes('for $5 or $10'), 'money is text');
   await tab.$('.diagram').first().getByRole('button', { name: 'Code', exact: true }).click();
   ok((await tab.$('.diagram pre').innerText()).includes('A person asks'), 'the code of the diagram');

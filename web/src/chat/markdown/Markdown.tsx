@@ -480,7 +480,7 @@ function SafeLink({ href, text, title, pictured = false, children = text }: Link
 function SafeImage({ src, alt, title }: { src: string; alt: string; title?: string | null }) {
   if (/^data:image\/(?:png|jpeg|gif|webp|svg\+xml)[;,]/i.test(src))
     return (
-      <span className="drawn">
+      <span className="pictured">
         <img src={src} alt={alt} title={title ?? undefined} />
         <small>{t.drawn}</small>
       </span>
