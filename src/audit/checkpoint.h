@@ -12,9 +12,9 @@
  * newest alone, kept elsewhere, speaks for all. Logs are named by a hash (chain_name), because what
  * is kept elsewhere cannot be erased and must not name people.
  *
- * "removals" is there when the heads of all logs were noted by then: what goes from now on, words or
- * whole conversations, goes by something that is signed (run/vouch.h), so what is not, and what no line
- * up to the first of these has noted, is nobody's of ours.
+ * "removals" is there when the heads of all logs were noted by then: what goes from now on, words
+ * or whole conversations, goes by something that is signed (run/vouch.h), so what is not, and what
+ * no line up to the first of these has noted, is nobody's of ours.
  *
  * The order is that of facts: a line is committed before anybody is told. It goes to a file, to a
  * webhook, or to both, and is told again until they have taken it (so they may get one twice, after

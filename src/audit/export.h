@@ -5,7 +5,8 @@
  *   {"type":"log","log","owner","thread","created_ms","seq","head"}
  *   {"type":"fact","log","seq","at_ms","kind","body":"<the stored bytes>","link"}
  *   {"type":"call","log","owner","thread",...record.h, with words}      behind the log's facts
- *   {"type":"stub","log","owner","thread","created_ms","removed_ms","seq","kind","body","digests":[],"head"}
+ *   {"type":"stub","log","owner","thread","created_ms","removed_ms","seq","kind","body",
+ *    "digests":[],"head"}
  *   {"type":"end","logs","stubs"}                                       so that a cut is seen
  *
  * Of one person (`person`): what is theirs as above, and of other people's conversations only

@@ -308,8 +308,8 @@ static bool on_log(struct store_walk *w, const struct walk_log *l)
 
 #define NEITHER "it is neither what was appended nor what was left of that"
 
-/* Its link speaks for what was appended. What is there now must be named by a later fact, and may be
- * no decision: otherwise this would be a way to rewrite one. */
+/* Its link speaks for what was appended. What is there now must be named by a later fact, and may
+ * be no decision: otherwise this would be a way to rewrite one. */
 static void note_loss(struct work *k, struct log_name log, const struct store_fact *f,
                       struct str digest)
 {
@@ -492,9 +492,9 @@ static bool on_log_end(struct store_walk *w, const struct walk_log *l)
 
 /* --- stubs ------------------------------------------------------------------------- */
 
-/* Is it called as it must be, and made when it says? The name is a hash of both and of the owner; an
- * owner who was erased took that away, and left the name as that of the thread and the time in the
- * last fact. */
+/* Is it called as it must be, and made when it says? The name is a hash of both and of the owner;
+ * an owner who was erased took that away, and left the name as that of the thread and the time in
+ * the last fact. */
 static bool is_named(struct work *k, const struct walk_stub *s)
 {
     char             name[CHAIN_NAME + 1];

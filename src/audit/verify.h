@@ -1,19 +1,19 @@
 /* verify.h -- is the store what was recorded? Every fact against its link, every head against every
  * checkpoint, and all that against checkpoints that were kept elsewhere.
  *
- * A fact that lost words (run/trim.h) is compared by the digest of what it was; and from that on each
- * trim must begin where the one before it ended, and the last end at what is there now. Whoever can
- * write the store could write such facts as well, so only those are believed that the server signed.
- * One that nobody signed is told as such (`doubt`), because versions before signed none, and so does a
- * server without a key; it is a problem when a checkpoint says that they were signed by then. So are
- * the stubs of removed conversations: each is signed, or from before that.
+ * A fact that lost words (run/trim.h) is compared by the digest of what it was; and from that on
+ * each trim must begin where the one before it ended, and the last end at what is there now.
+ * Whoever can write the store could write such facts as well, so only those are believed that the
+ * server signed. One that nobody signed is told as such (`doubt`), because versions before signed
+ * none, and so does a server without a key; it is a problem when a checkpoint says that they were
+ * signed by then. So are the stubs of removed conversations: each is signed, or from before that.
  *
  * What is found:
  *   - a fact, a stub or a checkpoint that is not what was written (one bit is enough);
  *   - when a conversation was made, whose it was, how it is called;
  *   - a conversation whose last facts are gone, or that is gone without a stub;
- *   - one that the store says is noted by a checkpoint, and is not: that would keep it from all that
- *     come;
+ *   - one that the store says is noted by a checkpoint, and is not: that would keep it from all
+ *     that come;
  *   - a conversation or a whole store whose chain was made anew: only against a checkpoint that
  *     somebody else kept, because whoever made it anew can have signed it anew as well.
  * What is not: a change since the last checkpoint, by somebody who computes new links for it; and

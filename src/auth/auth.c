@@ -236,7 +236,8 @@ struct str auth_user(const struct auth *a, struct arena *mem, const struct princ
     *why = "unknown key";
     if (!k) return STR_NONE;
     if (k->user_secret.len) return signed_user(k->user_secret, mem, value, why);
-    /* It would be another name with each token, and one that looks as if somebody had checked it. */
+    /* It would be another name with each token, and one that looks as if somebody had checked
+     * it. */
     *why = "a signed token in place of a name, and no \"user_secret\" to check it with";
     return str_starts(value, STR("eyJ")) && jwt_looks_like(value) ? STR_NONE : value;
 }

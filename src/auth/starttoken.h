@@ -3,9 +3,10 @@
  * Without "auth" everybody on this machine is "local". That includes the programs we start
  * ourselves: one that has the network (exec with "network", as a tool or a check, an MCP server on
  * stdio) could say yes to its own question. There, what is a person's alone (decide, result, claim,
- * settle, votes, grants, links, sharing, accounts) needs a token that only the person has: PARLEY_TOKEN, or a random one that is printed with the address at the start. A page
- * exchanges it for a cookie (signin.c), programs send it as a bearer token. Reading and writing
- * messages needs none.
+ * settle, votes, grants, links, sharing, accounts) needs a token that only the person has:
+ * PARLEY_TOKEN, or a random one that is printed with the address at the start. A page exchanges it
+ * for a cookie (signin.c), programs send it as a bearer token. Reading and writing messages needs
+ * none.
  *
  * Tools must not find it: it is taken out of the environment before anything is read or started,
  * what is kept is its digest, and other processes may not look into ours while there is one.

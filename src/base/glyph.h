@@ -20,9 +20,10 @@ bool glyph_mark(uint32_t cp);
 int  glyph_digit(uint32_t cp);
 /* Appends `s` so that all of it is seen: what is hidden as \u{061C}, and a mark with nothing to
  * stand on or a third one on the same character, too. LINE: on one line, line breaks and tabs as
- * blanks. QUOTED: in quotation marks; those inside and \ with a \ before them, \n, \r, \t. TEXT: for
- * words to be read, not judged, piece by piece: lines stay lines, special blanks are blanks, and
- * what only joins or dresses letters and pictures is left out. The result is always valid UTF-8. */
+ * blanks. QUOTED: in quotation marks; those inside and \ with a \ before them, \n, \r, \t. TEXT:
+ * for words to be read, not judged, piece by piece: lines stay lines, special blanks are blanks,
+ * and what only joins or dresses letters and pictures is left out. The result is always valid
+ * UTF-8. */
 enum glyph_way { GLYPH_LINE, GLYPH_QUOTED, GLYPH_TEXT };
 void glyph_show(struct buf *out, struct str s, enum glyph_way way);
 

@@ -9,7 +9,7 @@
 #include "base/nfc.h"
 #include "base/utf8.h"
 
-/* --- texts --------------------------------------------------------------------------------------- */
+/* --- texts ------------------------------------------------------------------------------------ */
 
 /* Unicode's White_Space, without the controls that glyph_hidden passes over. */
 static bool is_blank(uint32_t cp)
@@ -76,7 +76,7 @@ static void write_number(struct jsonw *w, const struct jv *v)
     buf_done(&text);
 }
 
-/* --- members, by the one spelling of their names ------------------------------------------------ */
+/* --- members, by the one spelling of their names ---------------------------------------------- */
 
 struct member {
     struct str       key;
@@ -149,7 +149,7 @@ void jw_same(struct jsonw *w, const struct jv *v)
     write_value(w, v, AS_SEEN);
 }
 
-/* --- comparing ---------------------------------------------------------------------------------- */
+/* --- comparing -------------------------------------------------------------------------------- */
 
 /* Is all of it what it looks like? Then it is the same as another such only if it is equal. */
 static bool is_plain(const struct jv *v)

@@ -13,8 +13,8 @@
 #include "base/json.h"
 #include "base/jsonw.h"
 
-/* The text as it looks, in one spelling: what shows nothing is passed over, what looks like a blank is
- * one and counts only between others, a letter and its mark are one letter. Case counts. */
+/* The text as it looks, in one spelling: what shows nothing is passed over, what looks like a blank
+ * is one and counts only between others, a letter and its mark are one letter. Case counts. */
 void same_text(struct buf *out, struct str text);
 
 /* Without memory for looking closely: false. */

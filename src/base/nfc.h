@@ -1,8 +1,8 @@
 /* nfc.h -- one spelling of a text: Unicode's Normalization Form C.
  *
  * U+212A is K, "e" and U+0301 are one letter, so are the parts of a Hangul syllable; marks stand in
- * one order. What looks alike but means another character (a Cyrillic "а", a wide "Ａ") stays what it
- * is. For comparing, never for what is passed on: a tool gets the text as it was written.
+ * one order. What looks alike but means another character (a Cyrillic "а", a wide "Ａ") stays what
+ * it is. For comparing, never for what is passed on: a tool gets the text as it was written.
  *
  * By a table of our own (nfc_table.h, made by scripts/nfc): docs/decisions.md says why.
  */

@@ -33,9 +33,9 @@ struct cli_line {
 /* Takes the options in `allowed` ('c' --config, 'l' --listen, 's' --store, 'f' --from, 't' --to,
  * 'k'
  * --check, 'a' --anyway, 'n' --anew, 'j' --json, 'u' --url, 'p' --page, 'w' --as NAME and --claims
- * JSON, 'h' --checkpoint, 'b' --public) out of the line, wherever they stand; behind "--" everything
- * is a word. At most `words_max` words may be left. False: said why on stderr. Moves the words to
- * the front of argv. */
+ * JSON, 'h' --checkpoint, 'b' --public) out of the line, wherever they stand; behind "--"
+ * everything is a word. At most `words_max` words may be left. False: said why on stderr. Moves the
+ * words to the front of argv. */
 bool cli_read(int argc, char **argv, const char *allowed, int words_max, struct cli_line *out);
 
 /* How far it is, on one line that is written over, for whoever watches a terminal; a log file gets

@@ -40,7 +40,8 @@ static long ask(const char *url, char why[CURL_ERROR_SIZE])
 }
 
 /* Where the server of this configuration is. One that cannot be understood by now says nothing of a
- * server that runs since before: it is asked where --listen says, or where one listens by default. */
+ * server that runs since before: it is asked where --listen says, or where one listens by
+ * default. */
 static struct str own(struct arena *a, const struct config_flags *f)
 {
     static struct config       c;

@@ -1,7 +1,7 @@
 /* move.c -- `parley move --from URL --to URL`: every conversation into another store.
  *
- * An address may be env:NAME or file:PATH, because one with a password does not belong into a command
- * line, which others can see.
+ * An address may be env:NAME or file:PATH, because one with a password does not belong into a
+ * command line, which others can see.
  */
 #include <unistd.h>
 

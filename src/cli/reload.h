@@ -1,18 +1,18 @@
 /* reload.h -- SIGHUP: the configuration is read anew, and no stream notices.
  *
  * The whole file is checked first, as `parley check` does; one that does not check changes nothing.
- * Then what is a plain value takes effect, for whatever begins from now on: who is let in by name and
- * origin, limits, prompts, rules of who is asked, further keys of people, the log. What was built from
- * the file (tools, models, pages, the store, the address) stays as it was built, and the keys that
- * would change it are named in one line of the log: they wait for the next start.
+ * Then what is a plain value takes effect, for whatever begins from now on: who is let in by name
+ * and origin, limits, prompts, rules of who is asked, further keys of people, the log. What was
+ * built from the file (tools, models, pages, the store, the address) stays as it was built, and the
+ * keys that would change it are named in one line of the log: they wait for the next start.
  *
  * A question that was asked keeps the rule by which it was asked; that stands in the log.
  *
  * A key of somebody may be added so, but not taken away or changed: connections and sessions that
  * were opened with it would go on. That takes a restart, which the log says.
  *
- * A file that turns sign-in on or off is refused: the rest of it was written for a server that asks, or
- * does not ask, who somebody is.
+ * A file that turns sign-in on or off is refused: the rest of it was written for a server that
+ * asks, or does not ask, who somebody is.
  *
  * Ownership: configurations whose values are in use are kept until reload_done, because runs and
  * connections may still look at their texts.

@@ -41,8 +41,8 @@
 #define STOP_MS   4800
 #define END_MS    4900 /* whatever hangs by then, the process is gone */
 #define FILES_MIN 64   /* open files without which there is no start */
-/* Long answers and lists under way, all people's together: door/turnstile.h. The store reads one after
- * another anyway. */
+/* Long answers and lists under way, all people's together: door/turnstile.h. The store reads one
+ * after another anyway. */
 #define READS_AT_ONCE    4
 #define SEARCHES_AT_ONCE 2
 #define LISTS_AT_ONCE    16
@@ -479,8 +479,8 @@ static void on_signal(uv_signal_t *h, int signum)
     hub_drain(s->hub, on_drained, s);
 }
 
-/* An operator who changed the configuration or a certificate; or a terminal that went away, which is
- * no reason to end either. */
+/* An operator who changed the configuration or a certificate; or a terminal that went away, which
+ * is no reason to end either. */
 static void on_hangup(uv_signal_t *h, int signum)
 {
     struct serve *s = h->data;

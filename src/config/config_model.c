@@ -1,8 +1,8 @@
 /* config_model.c -- which models there are, and which one is used and why.
  *
  * "model" in the file wins. Without "model" and "models" the environment picks: the
- * first provider (model/providers.c) whose key is set there, or whose address, where that is enough;
- * with none of them the demo model. c->model_why says which and why.
+ * first provider (model/providers.c) whose key is set there, or whose address, where that is
+ * enough; with none of them the demo model. c->model_why says which and why.
  *
  * A key from the environment is never sent to an address that the file names:
  * a base_url without api_key goes without a key.

@@ -1,5 +1,6 @@
 /* config_options.c -- how a model is to speak: temperature and the like, under one name for all
- * wires (the wires' own are in model/providers.c), and "options", which are the provider's own and passed on as they are.
+ * wires (the wires' own are in model/providers.c), and "options", which are the provider's own and
+ * passed on as they are.
  *
  * What a provider does not have is an error here, not a refused request later.
  */

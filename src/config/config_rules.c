@@ -19,7 +19,7 @@ static int64_t count_of(const struct jv *level)
     return jv_int_at(level, "count", 1);
 }
 
-/* --- somebody must be able to say yes ---------------------------------------------------------- */
+/* --- somebody must be able to say yes --------------------------------------------------------- */
 
 /* How many people have it by their keys. */
 static unsigned bearers(const struct auth_setup *a, struct str role)
@@ -118,7 +118,7 @@ static void check_signed_in(struct config_build *b, const struct jv *level)
                 STR_ARG(str_cut(role, SHOWN)));
 }
 
-/* --- rules and steps that never come ------------------------------------------------------------ */
+/* --- rules and steps that never come ---------------------------------------------------------- */
 
 /* The longest that a question of this rule waits; 0: for ever, or who knows. */
 static int64_t longest(const struct config *c, const struct jv *rule)
@@ -192,7 +192,7 @@ void cfg_check_rules(struct config_build *b, const struct jv *rules)
     }
 }
 
-/* --- in words ---------------------------------------------------------------------------------- */
+/* --- in words --------------------------------------------------------------------------------- */
 
 static void put_time(FILE *out, int64_t s)
 {

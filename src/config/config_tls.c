@@ -1,5 +1,5 @@
-/* config_tls.c -- "tls": the certificate. It is looked at here, so that every command says the same of
- * it; the server reads it once more when it starts, and whenever it changes (http/certs.h). */
+/* config_tls.c -- "tls": the certificate. It is looked at here, so that every command says the same
+ * of it; the server reads it once more when it starts, and whenever it changes (http/certs.h). */
 #include <time.h>
 
 #include "base/clock.h"

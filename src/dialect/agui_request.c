@@ -456,8 +456,8 @@ static bool form_has(struct command *c, struct str form, const char *member)
            jv_get(jv_get(schema, "properties"), member);
 }
 
-/* The tool's own question: the payload is its answer. A client that knows yes and no alone says them
- * to a form, too, and one that insists on nothing would take a no for what was filled in. */
+/* The tool's own question: the payload is its answer. A client that knows yes and no alone says
+ * them to a form, too, and one that insists on nothing would take a no for what was filled in. */
 static bool read_form(struct command *c, const struct agui_entry *in, const struct fact *asked,
                       struct agui_answer *x, struct agui_plan *p)
 {
@@ -647,8 +647,8 @@ static void plan_nothing_new(const struct agui_ids *k, const struct jv *last, st
     if (is_again(f, last)) p->wish = AGUI_RETRY;
 }
 
-/* CopilotKit's page puts its answer where the call's result will stand, and shows the first one that
- * it finds. */
+/* CopilotKit's page puts its answer where the call's result will stand, and shows the first one
+ * that it finds. */
 static bool has_stand_in(const struct agui_ids *k, const struct jv *list)
 {
     JV_EACH (m, list) {

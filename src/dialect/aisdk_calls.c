@@ -12,7 +12,7 @@
 
 #define CONFIRMATION "adk_request_confirmation"
 
-/* --- announced, and asked about ----------------------------------------------------------------- */
+/* --- announced, and asked about --------------------------------------------------------------- */
 
 /* On every chunk of a server-run tool, except where a native approval must stay answerable;
  * and on a client's call that is over, so that no browser acts on it again. */
@@ -152,7 +152,7 @@ void ai_started(struct encoder *e, const struct call *c)
     else if (c->client) announce(e, c); /* the part is there; this lets the browser run it */
 }
 
-/* --- its outcome --------------------------------------------------------------------------------- */
+/* --- its outcome ------------------------------------------------------------------------------ */
 
 static void outcome_output(struct encoder *e, const struct call *c)
 {
@@ -246,7 +246,7 @@ void ai_finished(struct encoder *e, const struct fold *fold, const struct run *r
     if (step_is_over(fold, c, f->seq)) ai_finish_step(e);
 }
 
-/* --- answered, and under way --------------------------------------------------------------------- */
+/* --- answered, and under way ------------------------------------------------------------------ */
 
 /* The answer as the confirmation's own output, so that its buttons go: in the adk form it is a tool
  * of its own. */

@@ -1,8 +1,8 @@
 /* completions.c -- Chat Completions: chunks, and the answer in one piece. See docs/doors.md.
  *
- * Own tools are told as lines of reasoning, because a client of this shape would run what it is told
- * as a tool call. Questions are words (run/spoken.h). There are no places to come back to: a client
- * that leaves has stopped.
+ * Own tools are told as lines of reasoning, because a client of this shape would run what it is
+ * told as a tool call. Questions are words (run/spoken.h). There are no places to come back to: a
+ * client that leaves has stopped.
  */
 #include "dialect/completions.h"
 
@@ -28,7 +28,7 @@ static void start(struct encoder *e, const struct stream_start *s)
     cc(e)->usage = s->usage;
 }
 
-/* --- chunks ------------------------------------------------------------------------------------------ */
+/* --- chunks ----------------------------------------------------------------------------------- */
 
 static void put_head(struct jsonw *w, struct str response, const char *object, int64_t created,
                      struct str model)
@@ -92,7 +92,7 @@ static void text_of(struct encoder *e, const struct fact *f, const char *member,
     chunk_end(e, &w, NULL);
 }
 
-/* --- words --------------------------------------------------------------------------------------------- */
+/* --- words ------------------------------------------------------------------------------------ */
 
 static void begin_step(struct encoder *e, const struct part *first)
 {
@@ -123,7 +123,7 @@ static void part_end(struct encoder *e, const struct part *p)
     (void)p;
 }
 
-/* --- facts --------------------------------------------------------------------------------------------- */
+/* --- facts ------------------------------------------------------------------------------------ */
 
 static void line(struct buf *out, const struct call *c, const struct fact *f)
 {
@@ -213,7 +213,7 @@ static void begin(struct encoder *e, const struct thread *t, const struct fact *
     arena_done(&a);
 }
 
-/* --- its end ------------------------------------------------------------------------------------------- */
+/* --- its end ---------------------------------------------------------------------------------- */
 
 /* A call that the client is to run now. */
 static bool is_offered(const struct call *c, uint64_t seq)
@@ -325,7 +325,7 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
         e->ended = true;
 }
 
-/* --- the stream ------------------------------------------------------------------------------------------ */
+/* --- the stream ------------------------------------------------------------------------------- */
 
 static void open_stream(struct encoder *e, const struct thread *t)
 {
@@ -380,7 +380,7 @@ const struct dialect dialect_completions = {
     .close = close_stream,
 };
 
-/* --- in one piece -------------------------------------------------------------------------------------- */
+/* --- in one piece ----------------------------------------------------------------------------- */
 
 static void collect(struct buf *thoughts, const struct fold *f, const struct fact *response,
                     const struct response_data *d, uint64_t end)

@@ -21,12 +21,13 @@
  * separators are as they were. No dialect has seek code.
  *
  * What every dialect keeps (test_encode.c checks it for every one that a route names):
- *   1. The same log gives the same events: what is told of a fact depends on facts up to the horizon
- *      and on the memory, never on the clock, the carrier or the room.
+ *   1. The same log gives the same events: what is told of a fact depends on facts up to the
+ *      horizon and on the memory, never on the clock, the carrier or the room.
  *   2. Cut at any event and begun again at that event's id, the stream goes on as if never cut,
  *      adjacent deltas of one part taken together.
  *   3. Silent or not, the same units are counted, so a place means the same to every reader.
- *   4. Only what is true at the head and no fact (status, progress) has no place; it may be left out.
+ *   4. Only what is true at the head and no fact (status, progress) has no place; it may be left
+ *      out.
  *   5. A stream of one run ends: with the run, or where it waits for somebody.
  */
 #ifndef PARLEY_DIALECT_H

@@ -69,7 +69,8 @@ struct mcp_abilities mcprpc_abilities(const struct jv *capabilities);
 /* "name version" of a clientInfo: clean, on one line, at most 80 bytes; STR_NONE: it has none. */
 struct str           mcprpc_client(struct arena *a, const struct jv *info);
 
-/* {"jsonrpc":"2.0","id":ID,"result": -- the caller writes the value and jw_end_obj. STR_NONE: null */
+/* {"jsonrpc":"2.0","id":ID,"result": -- the caller writes the value and jw_end_obj. STR_NONE:
+ * null */
 void mcprpc_result(struct jsonw *w, struct str id);
 void mcprpc_error(struct jsonw *w, struct str id, const struct mcprpc_fault *why);
 /* {"jsonrpc":"2.0","method":METHOD,"params":{ -- two jw_end_obj are the caller's. */

@@ -26,7 +26,7 @@ static bool bad(struct oai_read *r, unsigned i, const char *member, const char *
     return oai_refuse(r, 400, code, at(r, i, member), message);
 }
 
-/* --- parts of a message --------------------------------------------------------------------------- */
+/* --- parts of a message ----------------------------------------------------------------------- */
 
 static struct str media_of(struct str url, struct str name)
 {
@@ -117,7 +117,7 @@ static bool read_content(struct oai_read *r, unsigned i, const struct jv *v, str
     return ok;
 }
 
-/* --- whose side ------------------------------------------------------------------------------------ */
+/* --- whose side ------------------------------------------------------------------------------- */
 
 static bool is_client_role(struct str role)
 {
@@ -150,7 +150,7 @@ static bool is_assistants(const struct oai_item *x)
     return x->kind == OAI_ASSISTANT || (x->kind == OAI_OTHER && !is_foreign_output(x));
 }
 
-/* --- items ------------------------------------------------------------------------------------------- */
+/* --- items ------------------------------------------------------------------------------------ */
 
 static void read_ids(const struct oai_request *q, const struct jv *v, struct oai_item *x)
 {
@@ -179,7 +179,7 @@ static bool read_item(struct oai_read *r, const struct jv *v, unsigned i, struct
     return true;
 }
 
-/* --- the tail ---------------------------------------------------------------------------------------- */
+/* --- the tail --------------------------------------------------------------------------------- */
 
 static bool read_output(struct oai_read *r, const struct jv *v, struct oai_item *x)
 {

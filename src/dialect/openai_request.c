@@ -28,7 +28,7 @@ static const struct jv *given(const struct jv *body, const char *key)
     return v && v->type != JSON_NULL ? v : NULL;
 }
 
-/* --- simple members ------------------------------------------------------------------------------ */
+/* --- simple members --------------------------------------------------------------------------- */
 
 static bool read_bool(struct oai_read *r, const struct jv *body, const char *key, bool *out)
 {
@@ -65,7 +65,7 @@ static bool read_max(struct oai_read *r, const struct jv *body, const char *key)
     return true;
 }
 
-/* --- what is refused because it would be ignored --------------------------------------------------- */
+/* --- what is refused because it would be ignored ---------------------------------------------- */
 
 static bool unsupported(struct oai_read *r, const char *key)
 {
@@ -139,7 +139,7 @@ static bool read_conversation(struct oai_read *r, const struct jv *body)
     return true;
 }
 
-/* --- tools ------------------------------------------------------------------------------------------- */
+/* --- tools ------------------------------------------------------------------------------------ */
 
 static bool read_function(struct oai_read *r, const struct jv *v, unsigned i)
 {
@@ -178,8 +178,8 @@ static bool read_only(struct oai_read *r, const struct jv *list)
     return true;
 }
 
-/* It can only ask for more than the tools' own policy does. Lists of tools, whatever they say of which,
- * are taken as "always": a question too many is none too few. */
+/* It can only ask for more than the tools' own policy does. Lists of tools, whatever they say of
+ * which, are taken as "always": a question too many is none too few. */
 static bool read_approval(struct oai_read *r, const struct jv *v, const char *param)
 {
     bool always = v && (v->type == JSON_OBJECT || str_is(jv_str(v), "always"));
@@ -277,7 +277,7 @@ static bool read_choice(struct oai_read *r, const struct jv *body)
     return true;
 }
 
-/* --- the whole --------------------------------------------------------------------------------------- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 static bool read_options(struct oai_read *r, const struct jv *body)
 {

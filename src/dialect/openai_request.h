@@ -1,12 +1,12 @@
-/* openai_request.h -- bodies of OpenAI's shape (Responses, Chat Completions): what they want now, and
- * by which words and ids their conversation may be found.
+/* openai_request.h -- bodies of OpenAI's shape (Responses, Chat Completions): what they want now,
+ * and by which words and ids their conversation may be found.
  *
  * Such a client sends its whole copy of the conversation. Only the tail acts: what follows the last
- * thing that the assistant's side said. All before it is a hint: ids and words to find the thread by,
- * and, where there is none, context for a new one; never a result, a permission or an argument.
+ * thing that the assistant's side said. All before it is a hint: ids and words to find the thread
+ * by, and, where there is none, context for a new one; never a result, a permission or an argument.
  *
- * What would change the meaning of an answer if it were ignored is refused by name; the rest of what
- * these clients send is passed over.
+ * What would change the meaning of an answer if it were ignored is refused by name; the rest of
+ * what these clients send is passed over.
  */
 #ifndef PARLEY_OPENAI_REQUEST_H
 #define PARLEY_OPENAI_REQUEST_H

@@ -70,7 +70,8 @@ void        response_write(struct jsonw *w, const struct fold *f, struct str thr
                            const struct fact *response, uint64_t seq, bool empty);
 /* "completed", "failed", ...; `end`: where it ends, 0: nowhere yet. */
 const char *response_status(const struct fold *f, const struct fact *response, uint64_t end);
-/* Can a reader have been told everything below `after` (responses.c)? Not the half of a character. */
+/* Can a reader have been told everything below `after` (responses.c)? Not the half of a
+ * character. */
 bool response_number_fits(const struct thread *t, const struct fact *response, uint64_t after);
 /* Tokens of the model calls in it. */
 void response_usage(const struct fold *f, const struct fact *response, uint64_t seq, int64_t *in,

@@ -1,6 +1,6 @@
-/* responses.c -- the events of OpenAI's Responses, for one response: created, in_progress, its items
- * as they come, and how it ended. Every event and its members: docs/doors.md. Only types that stock
- * clients know.
+/* responses.c -- the events of OpenAI's Responses, for one response: created, in_progress, its
+ * items as they come, and how it ended. Every event and its members: docs/doors.md. Only types that
+ * stock clients know.
  *
  * sequence_number is a place, not a count: bytes of words, and one for each other event. So deltas
  * that were merged leave every number meaning the same byte, live, in a replay and after a restart.
@@ -8,8 +8,8 @@
  * has (`after`), down to the byte.
  *
  * Items of calls come from facts, so what is fetched later has the same ones at the same indices
- * (responseitems.c walks the same way). Words that were lost in a crash leave a gap in the numbers that is
- * wider than any step, and the response is told as the log has it.
+ * (responseitems.c walks the same way). Words that were lost in a crash leave a gap in the numbers
+ * that is wider than any step, and the response is told as the log has it.
  */
 #include "base/id.h"
 #include "base/utf8.h"
@@ -45,7 +45,7 @@ static void start(struct encoder *e, const struct stream_start *s)
     rs(e)->items = true;
 }
 
-/* --- numbers ------------------------------------------------------------------------------------ */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 static uint64_t number(const struct encoder *e)
 {
@@ -94,7 +94,7 @@ static bool of_fact(struct encoder *e, struct jsonw *w, const char *type, const 
     return true;
 }
 
-/* --- words ---------------------------------------------------------------------------------------- */
+/* --- words ------------------------------------------------------------------------------------ */
 
 static struct str id_of(const struct encoder *e, const char *prefix, char room[ITEM_ID_MAX])
 {
@@ -227,7 +227,7 @@ static void part_end(struct encoder *e, const struct part *p)
     rs(e)->thinking = false;
 }
 
-/* --- items of facts --------------------------------------------------------------------------------- */
+/* --- items of facts --------------------------------------------------------------------------- */
 
 struct told {
     struct encoder             *e;
@@ -365,7 +365,7 @@ static void told_elsewhere(struct told *k, const struct fold *f)
     }
 }
 
-/* --- the response ------------------------------------------------------------------------------------- */
+/* --- the response ----------------------------------------------------------------------------- */
 
 static void whole(struct encoder *e, const struct thread *t, const struct fact *response,
                   const char *type, const struct fact *f, uint64_t seq, bool empty)
@@ -527,7 +527,7 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
     arena_done(&a);
 }
 
-/* --- the stream ----------------------------------------------------------------------------------------- */
+/* --- the stream ------------------------------------------------------------------------------- */
 
 static void open_stream(struct encoder *e, const struct thread *t)
 {

@@ -108,7 +108,8 @@ enum access {
     SAYS_LATER = 16, /* a WebSocket whose first message may say who it is */
     KEYS_ONLY = 64,  /* a browser's cookie does not count here */
     /* what is done here is a person's alone, whatever the body says: where there is a start token
-     * it has to be shown. (Doors where the body says what it is: command.c, by the command's kind.) */
+     * it has to be shown. (Doors where the body says what it is: command.c, by the command's
+     * kind.) */
     ANSWERS = 256,
 };
 
@@ -197,8 +198,8 @@ struct ask {
 /* Sends the command; `answered` is called on success and error while the client is still there.
  * Takes both. */
 void        ask_submit(struct ask *k, struct command *c);
-/* The same for an answer that is long to make: it waits for its turn (turnstile.h), and is not asked for
- * at all if the client leaves before. */
+/* The same for an answer that is long to make: it waits for its turn (turnstile.h), and is not
+ * asked for at all if the client leaves before. */
 void        ask_submit_long(struct ask *k, struct command *c);
 struct ask *ask_new(struct server *s, struct request *q,
                     void (*answered)(struct ask *, struct command *, const struct receipt *));

@@ -2,13 +2,13 @@
  * one, /a/k.TOKEN is where it leads.
  *
  *   token = base64url(payload) "." base64url(HMAC-SHA256(links.key, payload))
- *   payload = {"i": confirmation, "o": owner, "d": digest of the arguments, "p": person, "u": until,
- *              "m": when it was made, in milliseconds}
+ *   payload = {"i": confirmation, "o": owner, "d": digest of the arguments, "p": person,
+ *              "u": until, "m": when it was made, in milliseconds}
  *
  * GET shows the question and changes nothing: mail scanners and chat previews open links. POST
  * decides as that person, by the same command as every other door, so all that is judged there is
- * judged here: also what is typed into the fields of a tool's form, or in the place of arguments that
- * may be changed (linkform.h). Pages are whole without script, and speak the page's languages
+ * judged here: also what is typed into the fields of a tool's form, or in the place of arguments
+ * that may be changed (linkform.h). Pages are whole without script, and speak the page's languages
  * (linkwords.h). The token is the proof of who it is;
  * it stands in no log.
  *
@@ -162,8 +162,8 @@ static bool read_wish(struct request *q, struct str *person, int64_t *until_s)
     return true;
 }
 
-/* Not after the question: then there is nothing to decide. (What the store has beside it, when it is
- * looked at next, may be a step of its escalation.) */
+/* Not after the question: then there is nothing to decide. (What the store has beside it, when it
+ * is looked at next, may be a step of its escalation.) */
 static int64_t sooner(int64_t until_s, struct str expires_at)
 {
     int64_t ms;
@@ -553,8 +553,8 @@ static void on_look(struct store_list *l, enum err e, const struct store_row *ro
 
 /* --- deciding --------------------------------------------------------------------------------- */
 
-/* What came of it: a yes may be one of several, and one to other arguments is asked about anew where
- * a rule wants others' yes to them. */
+/* What came of it: a yes may be one of several, and one to other arguments is asked about anew
+ * where a rule wants others' yes to them. */
 static void say_taken(struct ask *k, const struct command *c, const struct receipt *r)
 {
     const struct linkwords *w = words_for(k->app, k->conn);
@@ -581,8 +581,8 @@ static void on_decided(struct ask *k, struct command *c, const struct receipt *r
     else say_void(k->conn, k->app);
 }
 
-/* What was typed goes with the yes: as the tool's answer, or as other arguments. Unchanged ones are a
- * plain yes. */
+/* What was typed goes with the yes: as the tool's answer, or as other arguments. Unchanged ones are
+ * a plain yes. */
 static void add_typed(struct command *c, const struct linkform *form, struct str typed)
 {
     struct jv *input;
@@ -619,15 +619,16 @@ static void decide(struct listing *k, struct request *q, const struct asklink *l
     ask_submit(ask, c);
 }
 
-/* It is one of ours, and decides nothing (now, or any more). Looking at it again is nobody's fault. */
+/* It is one of ours, and decides nothing (now, or any more). Looking at it again is nobody's
+ * fault. */
 static void log_void(const struct request *q, const struct asklink *k, const char *why)
 {
     log_line(LOG_SECURITY, "link.refused", "why", why, "by", log_str(k->person), "id",
              log_str(k->id), "peer", log_str(conn_peer(q->conn)), NULL);
 }
 
-/* A yes with a form that does not fit is the same page once more, with what was typed and the reason at
- * its field. */
+/* A yes with a form that does not fit is the same page once more, with what was typed and the
+ * reason at its field. */
 static void answer(struct listing *k, struct request *q, const struct asklink *link,
                    const struct jv *row)
 {

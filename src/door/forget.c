@@ -36,7 +36,8 @@ static void on_erased(struct erase *x, enum err e)
 }
 
 /* Their sign-ins (sessions.h), their tokens at MCP servers (tool/mcp/oauth.h), the links by which
- * others read what they wrote (share.c), and the sessions of their MCP clients. False: no memory. */
+ * others read what they wrote (share.c), and the sessions of their MCP clients. False: no
+ * memory. */
 static bool find_rows(struct erasing *k)
 {
     char family[SESSION_FAMILY_LEN + 1];

@@ -8,8 +8,8 @@
  * instead, that is believed. Origins under "cors" and "page.embed" may also read the answers.
  *
  * Every door wants somebody who is known and has one of its roles (routes.c),
- * except those marked EVERYBODY; those marked ANSWERS want the start token, too. /live lets people in who have not said who they are yet
- * (SAYS_LATER).
+ * except those marked EVERYBODY; those marked ANSWERS want the start token, too. /live lets people
+ * in who have not said who they are yet (SAYS_LATER).
  */
 #include "base/clock.h"
 #include "base/log.h"

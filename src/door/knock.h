@@ -1,8 +1,8 @@
 /* knock.h -- a socket that came in without saying who it is: its first message must, and soon.
  *
- * Who that is may be known before it may be answered by it: roles that are others than they were are
- * committed first (run/people.h). What the socket says meanwhile is kept, and heard after that, in
- * its order.
+ * Who that is may be known before it may be answered by it: roles that are others than they were
+ * are committed first (run/people.h). What the socket says meanwhile is kept, and heard after that,
+ * in its order.
  *
  * A knock belongs to its socket, which ends it.
  */

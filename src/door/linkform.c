@@ -357,7 +357,8 @@ struct str linkform_judge(struct arena *a, const struct linkform *k, struct str 
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* Is the sentence about this field? It begins with the place, or names the member that is missing. */
+/* Is the sentence about this field? It begins with the place, or names the member that is
+ * missing. */
 static bool is_about(struct str why, const struct field *f)
 {
     struct buf b;

@@ -1,11 +1,11 @@
 /* linkform.h -- forms on pages without script: text and fields out, what was typed back in.
  *
  * A field for each member of an object: what a tool at work asks for (all of its schema), or the
- * arguments that may be changed before a yes (those that `only` names, "" for all of the schema; deeper
- * ones than "/amount" have no field here). The schema says which kind of field; what is not simple is
- * typed as JSON. An argument that was left as it was is not changed. What comes back has the schema's
- * types where it can; where it cannot it stays text, and whoever judges it says so: linkform_judge, the
- * same check as behind every door.
+ * arguments that may be changed before a yes (those that `only` names, "" for all of the schema;
+ * deeper ones than "/amount" have no field here). The schema says which kind of field; what is not
+ * simple is typed as JSON. An argument that was left as it was is not changed. What comes back has
+ * the schema's types where it can; where it cannot it stays text, and whoever judges it says so:
+ * linkform_judge, the same check as behind every door.
  */
 #ifndef PARLEY_LINKFORM_H
 #define PARLEY_LINKFORM_H
@@ -34,8 +34,8 @@ bool       linkform_any(const struct linkform *f); /* is there a field? */
 void       linkform_write(struct buf *out, const struct linkform *f);
 /* What was typed, as an object; STR_NONE: no memory. */
 struct str linkform_read(struct arena *a, const struct linkform *f);
-/* STR_NONE: what came has the form's fields and no others, each as often as it may be there; else the
- * sentence: whoever sent it meant something that a yes would not do. */
+/* STR_NONE: what came has the form's fields and no others, each as often as it may be there; else
+ * the sentence: whoever sent it meant something that a yes would not do. */
 struct str linkform_stray(struct arena *a, const struct linkform *f);
 /* STR_NONE: it fits; else the schema's sentence, which linkform_write puts to its field. */
 struct str linkform_judge(struct arena *a, const struct linkform *f, struct str object);

@@ -8,8 +8,8 @@
  *   openai_error.c  refusals in their shape
  *   openai_rest.c   what is fetched, cancelled, deleted; conversations; models
  *
- * The turn lives from the request to its answer; everything of it is in its holder's arena. A client
- * that leaves meanwhile loses the answer and nothing else.
+ * The turn lives from the request to its answer; everything of it is in its holder's arena. A
+ * client that leaves meanwhile loses the answer and nothing else.
  */
 #ifndef PARLEY_DOOR_OPENAI_H
 #define PARLEY_DOOR_OPENAI_H
@@ -79,8 +79,8 @@ struct str turn_chain(struct openai_turn *t, const struct fold *f, const struct 
 struct str turn_exchange(struct openai_turn *t);
 
 /* --- openai_act.c --- */
-/* The same request again: its response was left before it was whole. It is made anew, after what the
- * run did. */
+/* The same request again: its response was left before it was whole. It is made anew, after what
+ * the run did. */
 void turn_again(struct openai_turn *t, struct thread *at, const struct fact *left);
 /* `at` NULL: a new thread. */
 void turn_act(struct openai_turn *t, struct thread *at);

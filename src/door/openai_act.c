@@ -18,7 +18,7 @@
 #define BROUGHT_MAX (512u * 1024)
 #define ANSWERS_MAX 64
 
-/* --- the response that is wished for ------------------------------------------------------------------- */
+/* --- the response that is wished for ---------------------------------------------------------- */
 
 static void put_tools(struct jsonw *w, const struct oai_request *q)
 {
@@ -145,7 +145,7 @@ static const struct fact *wished(const struct openai_turn *t, const struct recei
     return a->status < 400 && a->thread ? response_find(thread_fold(a->thread), t->told) : NULL;
 }
 
-/* --- what came of it ------------------------------------------------------------------------------------- */
+/* --- what came of it -------------------------------------------------------------------------- */
 
 static void refused(struct openai_turn *t, const struct receipt *a, struct str param)
 {
@@ -197,7 +197,7 @@ static void respond(struct openai_turn *t, const struct fold *f, const struct fa
     turn_submit(t, c);
 }
 
-/* --- a message --------------------------------------------------------------------------------------------- */
+/* --- a message -------------------------------------------------------------------------------- */
 
 static void put_line(struct jsonw *w, const char *role, struct str text)
 {
@@ -304,9 +304,9 @@ static void say(struct openai_turn *t, struct thread *at, const struct fact *of)
     else turn_submit(t, c);
 }
 
-/* Whoever left may have been a proxy that cut; the SDK behind it still wants its answer. What the run
- * did stays done: the words begin after its last outcome (begin_retry). While something of it is still
- * at work, that is waited for. */
+/* Whoever left may have been a proxy that cut; the SDK behind it still wants its answer. What the
+ * run did stays done: the words begin after its last outcome (begin_retry). While something of it
+ * is still at work, that is waited for. */
 void turn_again(struct openai_turn *t, struct thread *at, const struct fact *left)
 {
     const struct fold *f = thread_fold(at);
@@ -323,7 +323,7 @@ void turn_again(struct openai_turn *t, struct thread *at, const struct fact *lef
     turn_submit(t, c);
 }
 
-/* --- answers ------------------------------------------------------------------------------------------------ */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 /* What is recorded of a call that was answered, when no model has said it. */
 static const char *recorded_words(const struct call *c)
@@ -465,7 +465,8 @@ static void drop(struct answers *s)
     while (s->count) command_free(s->list[--s->count]);
 }
 
-/* All of them or none; beside a message those that cannot be taken are passed over. False: refused. */
+/* All of them or none; beside a message those that cannot be taken are passed over. False:
+ * refused. */
 static bool collect(struct openai_turn *t, struct thread *at, struct answers *s)
 {
     for (size_t i = t->q.tail; i < t->q.count; i++) {
@@ -541,7 +542,7 @@ static void answer_all(struct openai_turn *t, struct thread *at, const struct fa
     hub_submit_all(t->ask.app->hub, s.list, s.count);
 }
 
-/* --- in words ------------------------------------------------------------------------------------------------ */
+/* --- in words --------------------------------------------------------------------------------- */
 
 /* Somebody was faster, or the code is closed by now. */
 static void on_words(struct command *c, const struct receipt *a)
@@ -608,8 +609,8 @@ static void decide_words(struct openai_turn *t, struct thread *at, const struct 
 }
 
 /* What the request's words are. More than one message of text is no answer, and where questions are
- * items a plain word is a message; but a text with the code of a question that waits is never told to
- * a model, wherever it stands. */
+ * items a plain word is a message; but a text with the code of a question that waits is never told
+ * to a model, wherever it stands. */
 static enum spoken_kind words_kind(struct openai_turn *t, const struct fold *f,
                                    struct spoken_answer list[SPOKEN_MAX], size_t *count)
 {

@@ -1,5 +1,5 @@
-/* openai_error.c -- refusals as OpenAI's clients read them: message, type, param and code, always all
- * four. What repeating would not mend says so, because these clients repeat by themselves. */
+/* openai_error.c -- refusals as OpenAI's clients read them: message, type, param and code, always
+ * all four. What repeating would not mend says so, because these clients repeat by themselves. */
 #include "base/id.h"
 #include "door/openai.h"
 

@@ -7,8 +7,8 @@
  *   4  the last exchange, in a conversation that a chat program names in a header
  *   5  a new thread
  *
- * Clients with fixed histories send ids that mean nothing here; what has our form and is not known is
- * passed over, unless the request is about just that.
+ * Clients with fixed histories send ids that mean nothing here; what has our form and is not known
+ * is passed over, unless the request is about just that.
  */
 #include "base/id.h"
 #include "dialect/responseitems.h"
@@ -23,7 +23,7 @@ static void go_on(struct openai_turn *t)
     turn_find(t);
 }
 
-/* --- loading ------------------------------------------------------------------------------------------- */
+/* --- loading ---------------------------------------------------------------------------------- */
 
 static void on_thread(struct command *c, const struct receipt *a)
 {
@@ -65,7 +65,7 @@ static void load(struct openai_turn *t, struct str thread, struct str confirmati
     hub_submit(t->ask.app->hub, c);
 }
 
-/* --- by response ------------------------------------------------------------------------------------- */
+/* --- by response ------------------------------------------------------------------------------ */
 
 /* What was not stored has no name to be continued by; its items are still the way to its thread. */
 static bool is_usable(struct openai_turn *t, struct thread *at)
@@ -123,7 +123,7 @@ static void named(struct openai_turn *t)
     else go_on(t);
 }
 
-/* --- by an id ------------------------------------------------------------------------------------------ */
+/* --- by an id --------------------------------------------------------------------------------- */
 
 static struct str confirmation_of(struct openai_turn *t, struct str id)
 {
@@ -183,7 +183,7 @@ static void by_item(struct openai_turn *t)
     go_on(t);
 }
 
-/* --- by words ------------------------------------------------------------------------------------------ */
+/* --- by words --------------------------------------------------------------------------------- */
 
 static enum chain_role role_of(const struct oai_item *x)
 {
@@ -272,8 +272,8 @@ static bool fits(struct openai_turn *t, const struct fold *f, const struct fact 
 
 static void try_candidate(struct openai_turn *t);
 
-/* Of several conversations that began alike, one in which the same words did something already: then
- * they are said again, and do not go on in another one that knows nothing of it. */
+/* Of several conversations that began alike, one in which the same words did something already:
+ * then they are said again, and do not go on in another one that knows nothing of it. */
 static bool is_repeated(struct openai_turn *t, const struct fold *f, const struct fact *r)
 {
     for (size_t i = 0; i < f->response_count; i++) {
@@ -358,7 +358,7 @@ static void by_part(struct openai_turn *t)
     else go_on(t);
 }
 
-/* --- by a header and the last exchange ----------------------------------------------------------- */
+/* --- by a header and the last exchange -------------------------------------------------------- */
 
 /* Of the items from..to, as said in the conversation that the header names. Never the header alone:
  * requests for titles carry it, too. */
@@ -395,7 +395,7 @@ static void by_header(struct openai_turn *t)
     else go_on(t);
 }
 
-/* --- a new one ----------------------------------------------------------------------------------------- */
+/* --- a new one -------------------------------------------------------------------------------- */
 
 void turn_find(struct openai_turn *t)
 {

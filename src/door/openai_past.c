@@ -1,8 +1,8 @@
 /* openai_past.c -- what other versions of a conversation did, before a new one begins.
  *
- * Clients of this shape regenerate, edit and resend by saying the same beginning once more, and each
- * time that is a thread of its own. What was paid in one of them stays paid: the new one carries it
- * (run/response.h), so that its model knows, and the same call asks.
+ * Clients of this shape regenerate, edit and resend by saying the same beginning once more, and
+ * each time that is a thread of its own. What was paid in one of them stays paid: the new one
+ * carries it (run/response.h), so that its model knows, and the same call asks.
  *
  *   a fork          carries what was done in its source, in the thread that all the copies go back
  *                   to, and in the newest of those copies, which carry what is older
@@ -12,9 +12,9 @@
  *                   very same request is still being answered, nobody knows what it will do:
  *                   then it is one request, and both are told the same
  *
- * Two nodes may look at the same moment, and both find nothing. So what begins a thread has a request
- * id made of the request and of the newest that was found: of two that saw the same, the store takes
- * one, and the other looks again.
+ * Two nodes may look at the same moment, and both find nothing. So what begins a thread has a
+ * request id made of the request and of the newest that was found: of two that saw the same, the
+ * store takes one, and the other looks again.
  */
 #include "base/clock.h"
 #include "door/openai.h"
@@ -135,7 +135,7 @@ static bool has_room(struct openai_turn *t, size_t count)
     return false;
 }
 
-/* --- a fork --------------------------------------------------------------------------------------- */
+/* --- a fork ----------------------------------------------------------------------------------- */
 
 static void on_copies(struct openai_turn *t, const struct store_row *rows, size_t count)
 {

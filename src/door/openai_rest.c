@@ -15,7 +15,7 @@ void openai_nothing(struct server *s, struct request *q)
                  STR_NONE);
 }
 
-/* --- models --------------------------------------------------------------------------------------------- */
+/* --- models ----------------------------------------------------------------------------------- */
 
 static void put_model(struct jsonw *w, struct str id)
 {
@@ -73,7 +73,7 @@ void openai_model(struct server *s, struct request *q)
                  STR("model"));
 }
 
-/* --- a response by its id --------------------------------------------------------------------------------- */
+/* --- a response by its id --------------------------------------------------------------------- */
 
 struct fetch {
     struct ask        ask;
@@ -196,7 +196,7 @@ static void fetch(struct server *s, struct request *q, struct fetch *k,
     turnstile_enter(&k->ask.app->reads, &k->ask.place, k->owner);
 }
 
-/* --- the object, its events ------------------------------------------------------------------------------ */
+/* --- the object, its events ------------------------------------------------------------------- */
 
 static void show(struct fetch *k, struct thread *t, const struct fact *r)
 {
@@ -232,7 +232,7 @@ void openai_response(struct server *s, struct request *q)
     fetch(s, q, k, show);
 }
 
-/* --- cancelling ------------------------------------------------------------------------------------------- */
+/* --- cancelling ------------------------------------------------------------------------------- */
 
 static void on_stopped(struct command *c, const struct receipt *a)
 {
@@ -270,7 +270,7 @@ void openai_cancel(struct server *s, struct request *q)
     if (k) fetch(s, q, k, cancel);
 }
 
-/* --- forgetting ------------------------------------------------------------------------------------------- */
+/* --- forgetting ------------------------------------------------------------------------------- */
 
 static void reply_deleted(struct conn *c, struct str id, const char *object)
 {
@@ -308,7 +308,7 @@ void openai_delete(struct server *s, struct request *q)
     if (k) fetch(s, q, k, forget);
 }
 
-/* --- what it was asked ------------------------------------------------------------------------------------ */
+/* --- what it was asked ------------------------------------------------------------------------ */
 
 static void put_input(struct jsonw *w, const struct jv *x, struct str id)
 {
@@ -371,7 +371,7 @@ void openai_input(struct server *s, struct request *q)
     if (k) fetch(s, q, k, show_input);
 }
 
-/* --- conversations ------------------------------------------------------------------------------------------ */
+/* --- conversations ---------------------------------------------------------------------------- */
 
 static void reply_conversation(struct conn *c, struct str id, int64_t at_ms)
 {
@@ -420,8 +420,8 @@ static bool is_given(const struct jv *v)
     return v && v->type != JSON_NULL;
 }
 
-/* Words that it would begin with belong to its first request; to pass over them would be to lose them.
- * What is only for the client's own eyes (metadata) is not kept, as the answer shows. */
+/* Words that it would begin with belong to its first request; to pass over them would be to lose
+ * them. What is only for the client's own eyes (metadata) is not kept, as the answer shows. */
 static bool is_plain(struct request *q)
 {
     struct jv *body = NULL;

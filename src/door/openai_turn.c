@@ -10,9 +10,9 @@
 #define RETRY_MS (15 * 60 * 1000) /* an SDK that repeats does so within seconds */
 #define KEY_ROWS 8                /* of several with one key the newest are looked at */
 
-/* --- the turn ---------------------------------------------------------------------------------------- */
+/* --- the turn --------------------------------------------------------------------------------- */
 
-/* --- sent twice at the same moment ------------------------------------------------------------------ */
+/* --- sent twice at the same moment ------------------------------------------------------------ */
 
 bool turn_is_second(struct openai_turn *t)
 {
@@ -130,7 +130,7 @@ void turn_lookup(struct openai_turn *t, const char *kind, struct str name,
     hub_list(t->ask.app->hub, &t->list);
 }
 
-/* --- an SDK's retry ---------------------------------------------------------------------------------- */
+/* --- an SDK's retry --------------------------------------------------------------------------- */
 
 static void on_attached(struct command *c, const struct receipt *a)
 {
@@ -160,7 +160,7 @@ static void on_known(struct openai_turn *t, const struct store_row *rows, size_t
     else turn_no_memory(t);
 }
 
-/* --- the request ------------------------------------------------------------------------------------- */
+/* --- the request ------------------------------------------------------------------------------ */
 
 /* "parley", "parley/PAGE", or one of the names that were given to these. */
 static bool find_page(struct openai_turn *t, const struct request *q)

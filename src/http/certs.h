@@ -1,10 +1,10 @@
 /* certs.h -- the certificate that a server shows, read anew when its files change.
  *
  * Whoever renews a certificate (certbot, a script, an administrator) puts new files in the place of
- * the old ones and need tell nobody: they are looked at every CERTS_LOOK_MS (off the loop), and when
- * either changed, both are read a moment later, so that a pair that is being replaced is seen whole.
- * A pair that cannot be used leaves the one before in its place and is logged once. Connections that
- * stand go on with what they were made with.
+ * the old ones and need tell nobody: they are looked at every CERTS_LOOK_MS (off the loop), and
+ * when either changed, both are read a moment later, so that a pair that is being replaced is seen
+ * whole. A pair that cannot be used leaves the one before in its place and is logged once.
+ * Connections that stand go on with what they were made with.
  */
 #ifndef PARLEY_CERTS_H
 #define PARLEY_CERTS_H

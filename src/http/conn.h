@@ -31,8 +31,8 @@
  * HTTP there is told so, in plain words. All else is as without it.
  *
  * By TLS a client may choose HTTP/2. Each of its streams is then a conn of its own, for one
- * request: what is said here holds for both, and nobody who gets a conn need know which it is. WebSockets
- * are for HTTP/1.1.
+ * request: what is said here holds for both, and nobody who gets a conn need know which it is.
+ * WebSockets are for HTTP/1.1.
  */
 #ifndef PARLEY_CONN_H
 #define PARLEY_CONN_H
@@ -143,8 +143,8 @@ bool conn_ws_closing(const struct conn *c); /* that was said, or the peer did */
 /* One complete frame, 2 to 10 bytes longer than the text. Server frames are not masked. */
 void ws_frame_text(struct buf *out, struct str text);
 /* For pull(): a whole text, or one that is too long for the room piece by piece, over as many pulls
- * as it takes, cut anywhere. Meanwhile conn_ws_send's texts wait, so do not wait yourself before the
- * last piece. At most WS_FRAME_HEAD longer than the piece. */
+ * as it takes, cut anywhere. Meanwhile conn_ws_send's texts wait, so do not wait yourself before
+ * the last piece. At most WS_FRAME_HEAD longer than the piece. */
 #define WS_FRAME_HEAD 10
 void ws_frame_part(struct source *s, struct buf *out, struct str piece, bool first, bool last);
 /* How long a message of this peer may be, instead of message_max. */
@@ -187,8 +187,8 @@ struct server  *conn_server(const struct conn *c);
 typedef void (*handler)(struct server *s, struct request *q);
 /* in `access`: answered also while there is no room for connections */
 enum { ROUTE_VITAL = 1 << 16 };
-/* "/v1/threads/{}/events": {} is one segment; a last "*" takes the rest. `access` and `door` are the
- * guard's and the handler's business. */
+/* "/v1/threads/{}/events": {} is one segment; a last "*" takes the rest. `access` and `door` are
+ * the guard's and the handler's business. */
 struct route {
     const char        *method, *pattern;
     handler            run;
@@ -205,8 +205,8 @@ struct server_setup {
      * 403, 421 ...), or holds the connection (conn_hold) until conn_again asks it once more; the
      * body waits for it. */
     bool (*guard)(struct server *s, struct request *q);
-    /* The body of an error, where its door has a form of its own; false: it has none. NULL: none has.
-     * `q` may be NULL: what was sent was no request. */
+    /* The body of an error, where its door has a form of its own; false: it has none. NULL: none
+     * has. `q` may be NULL: what was sent was no request. */
     bool (*error)(struct request *q, struct buf *out, int status, const char *code,
                   const char *message);
     void         *app; /* for the handlers: server_app() */

@@ -16,8 +16,8 @@
  * beside the first count as connections. A stream whose window stays shut for write_ms is cut off,
  * as is a head that does not end within head_ms. Every frame costs one, whatever it is and whether
  * nghttp2 tells of it, and what it brings pays for it: a request, bytes of a body, its end; answers
- * that go out pay for the windows that are opened for them. Who owes too much brings nothing, without
- * end: it is told to calm down and left.
+ * that go out pay for the windows that are opened for them. Who owes too much brings nothing,
+ * without end: it is told to calm down and left.
  *
  * Nothing here frees a stream under a caller: one that has ended lies in `dead` until its carrier's
  * next flush. Callbacks of nghttp2 run inside h2_read and h2_pull and end no carrier.

@@ -15,7 +15,8 @@ struct route_match {
     const struct route *route; /* NULL: 404, or 405 when `allow` has something */
     /* the methods that this path takes, for the Allow header; in q->arena */
     struct str          allow;
-    /* the route's; of a path that does not take this method, that of another one there. NULL: none */
+    /* the route's; of a path that does not take this method, that of another one there. NULL:
+     * none */
     const struct door  *door;
 };
 

@@ -2,12 +2,13 @@
  *
  * Like http1 and ws it does no I/O. Bytes from the socket go through tls_feed, bytes for the peer
  * through tls_write; what is to go onto the wire (records, the handshake's answers, alerts) is
- * appended to the buffer that tls_new was given, and its owner sends and empties that. So one buffer
- * serves all connections of a server, and the connection keeps its own rules about memory and time.
+ * appended to the buffer that tls_new was given, and its owner sends and empties that. So one
+ * buffer serves all connections of a server, and the connection keeps its own rules about memory
+ * and time.
  *
  * TLS 1.2 and newer, no renegotiation, no client certificates; a client that names protocols (ALPN)
- * must name h2 or http/1.1. Sessions are resumed by tickets, so nothing is remembered about a client. While
- * a connection is silent it owns no record buffers.
+ * must name h2 or http/1.1. Sessions are resumed by tickets, so nothing is remembered about a
+ * client. While a connection is silent it owns no record buffers.
  *
  * A tls_pair is a certificate and its key. It is counted: connections made with one keep it while a
  * newer one takes its place (certs.h).
@@ -37,8 +38,8 @@ struct tls_facts {
 };
 
 /* Reads both files (PEM; the certificate first, then those that vouch for it). ERR_IO, ERR_SYNTAX,
- * ERR_CONFLICT (the key is another certificate's), ERR_NOMEM: facts->why says what to do. `out` NULL:
- * only looks. */
+ * ERR_CONFLICT (the key is another certificate's), ERR_NOMEM: facts->why says what to do. `out`
+ * NULL: only looks. */
 MUST_CHECK enum err tls_pair_read(const char *cert, const char *key, struct tls_facts *facts,
                                   struct tls_pair **out);
 void                tls_pair_free(struct tls_pair *p); /* its connections go on */

@@ -170,7 +170,8 @@ void tlsconn_bye(struct conn *c)
 
 /* --- in ----------------------------------------------------------------------------------- */
 
-/* The first byte of all: who speaks HTTP is told what to do, in the only way that they understand. */
+/* The first byte of all: who speaks HTTP is told what to do, in the only way that they
+ * understand. */
 static bool begin(struct conn *c, unsigned char byte)
 {
     if (byte == TLS_HELLO) {

@@ -86,8 +86,8 @@ CURL       *curl_easy_new(bool env_proxy);
  * HTTP/1.1, that nobody uses afterwards. The other reasons libcurl has to send twice (redirects,
  * 417 after "Expect", authentication it negotiates, Alt-Svc) are never asked for here. */
 void        curl_once(CURL *easy);
-/* Says who a client of OAuth is: "Authorization: Basic", as RFC 6749 2.3.1 has it, each half escaped
- * as in a form. False: no memory. */
+/* Says who a client of OAuth is: "Authorization: Basic", as RFC 6749 2.3.1 has it, each half
+ * escaped as in a form. False: no memory. */
 bool        curl_client(CURL *easy, struct str id, struct str secret);
 /* Why a transfer failed, for people. libcurl tells of a process that has no descriptor left as of a
  * peer that cannot be reached; that is told as what it is. Ask in done(). */

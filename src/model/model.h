@@ -32,15 +32,15 @@ struct msg_part {
     /* CALL, RESULT: wire name of the tool; FILE: what the person calls it */
     struct str         name;
     struct str         input; /* CALL: JSON object as text */
-    struct str
-        opaque; /* JSON kept for this provider (signatures ...), replayed untouched; STR_NONE: none.
-                                 Only set when the step was made by the provider that is asked now. */
-    struct str media_type; /* FILE; text parts of other kinds come as TEXT */
-    struct str url;        /* FILE given by address instead of bytes */
-    bool       is_error;   /* RESULT */
-    bool       aside;      /* TEXT of a user message: not the person's words, but beside them */
+    /* JSON kept for this provider (signatures ...), replayed untouched; STR_NONE: none. Only set
+     * when the step was made by the provider that is asked now. */
+    struct str         opaque;
+    struct str         media_type; /* FILE; text parts of other kinds come as TEXT */
+    struct str         url;        /* FILE given by address instead of bytes */
+    bool               is_error;   /* RESULT */
+    bool               aside; /* TEXT of a user message: not the person's words, but beside them */
     /* CALL: not made by the provider that is asked now (another one, or a person's button) */
-    bool       foreign;
+    bool               foreign;
 };
 
 /* `words`: its calls and results are told in words, whatever the provider: it refused them in

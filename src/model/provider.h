@@ -7,8 +7,8 @@
  *
  * Providers are the rows of providers.c; "openai" is everything that speaks chat completions
  * (llama.cpp, vLLM, Ollama, Mistral, Groq ...). A new one is a row there and its wire (wire.h); the
- * configuration asks here and names none. The configuration is copied. Secrets in it are copied into the request headers only, which are wiped when the model is
- * freed.
+ * configuration asks here and names none. The configuration is copied. Secrets in it are copied
+ * into the request headers only, which are wiped when the model is freed.
  */
 #ifndef PARLEY_PROVIDER_H
 #define PARLEY_PROVIDER_H
@@ -65,16 +65,17 @@ struct model_header {
 #define MODEL_RESPONSE_MAX (64u << 20) /* has no key */
 
 struct model_config {
-    struct str name; /* how the configuration calls it; STR_NONE: the model */
-    struct str provider;
-    struct str model;    /* required */
-    struct str api_key;  /* secret; STR_NONE: none is sent (local servers) */
-    struct str base_url; /* STR_NONE: the vendor's. anthropic: "/v1/messages" is appended ("/v1" not
-                                          twice); openai: "/chat/completions"; gemini: "/models/..." */
-    struct str version;  /* anthropic-version; STR_NONE: 2026-10-21 */
-    bool       bearer;   /* anthropic, gemini: the key as Authorization: Bearer */
+    struct str                 name; /* how the configuration calls it; STR_NONE: the model */
+    struct str                 provider;
+    struct str                 model;   /* required */
+    struct str                 api_key; /* secret; STR_NONE: none is sent (local servers) */
+    /* STR_NONE: the vendor's. anthropic: "/v1/messages" is appended ("/v1" not twice); openai:
+     * "/chat/completions"; gemini: "/models/..." */
+    struct str                 base_url;
+    struct str                 version; /* anthropic-version; STR_NONE: 2026-10-21 */
+    bool                       bearer;  /* anthropic, gemini: the key as Authorization: Bearer */
     /* 0: anthropic 8192 (it must be sent), others: the provider's own */
-    int64_t    max_tokens;
+    int64_t                    max_tokens;
     /* NULL: not said. true, false; a number: a budget of tokens (0: off); a string: the effort
      * ("low" ...); an object, the provider's own: anthropic's `thinking`, gemini's
      * `thinkingConfig`, for openai members of the body. */
@@ -101,9 +102,10 @@ struct model_config {
 /* A model, or NULL and in *why a sentence about the configuration (static text). */
 struct model *model_remote_new(struct upstream *up, const struct model_config *c, struct str *why);
 
-/* The body that a model was sent for `q`, byte for byte. `how`: struct model.how, parsed; `name`: which
- * model of a list, STR_NONE: the first; `stripped`: without signatures. False: nothing was sent, as
- * to the demo model; then it is the request in OpenAI's form, so that there is something to read. */
+/* The body that a model was sent for `q`, byte for byte. `how`: struct model.how, parsed; `name`:
+ * which model of a list, STR_NONE: the first; `stripped`: without signatures. False: nothing was
+ * sent, as to the demo model; then it is the request in OpenAI's form, so that there is something
+ * to read. */
 bool model_sent(struct buf *out, const struct jv *how, struct str name, bool stripped,
                 const struct model_request *q);
 

@@ -9,8 +9,8 @@
  *                               may pass, and the wait asked for is not too long
  *
  * What the runs of one model know together is in struct remote: how many there are (beyond
- * `concurrent` they wait in line; patient ones, which a crash left behind, without an end and beside
- * the others' room in it), until when the service asked not to be asked (they wait for that
+ * `concurrent` they wait in line; patient ones, which a crash left behind, without an end and
+ * beside the others' room in it), until when the service asked not to be asked (they wait for that
  * too), and for how long a list of models should pass it over: after a failure for a while that
  * grows, then one call tries it again.
  *

@@ -2,8 +2,8 @@
  *
  * The model is told the schema with its system prompt. The step that would end the run is read as
  * JSON and checked; what fits is the run's custom payload, of the type "answer", so that every door
- * tells it. What does not fit stands in the step's fact as its `reason`, and the model is asked once
- * more (fold.c, history.c); after a second one the run ends in words.
+ * tells it. What does not fit stands in the step's fact as its `reason`, and the model is asked
+ * once more (fold.c, history.c); after a second one the run ends in words.
  */
 #include "base/jsonw.h"
 #include "run/engine.h"

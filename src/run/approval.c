@@ -201,7 +201,7 @@ enum err approval_refuse_again(struct thread *t, const struct call *c)
     return e;
 }
 
-/* --- votes -------------------------------------------------------------------------------------- */
+/* --- votes ------------------------------------------------------------------------------------ */
 
 size_t approval_votes(const struct fold *f, const struct fact *asked,
                       const struct fact *out[VOTES_MAX])
@@ -493,7 +493,7 @@ enum err approval_row(struct thread *t, const struct call *c)
     return put_row(t, c, &r);
 }
 
-/* --- events ------------------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static const char *event_of(const struct fact *f)
 {

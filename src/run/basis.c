@@ -13,7 +13,8 @@
 /* With an age: so many times within it what is in use is noted again. */
 #define BASIS_FADES 8
 
-/* Of one page: the digest, and what it was made of. It outlives the hub while a row is under way. */
+/* Of one page: the digest, and what it was made of. It outlives the hub while a row is under
+ * way. */
 struct basis_kept {
     uint64_t             tools; /* registry.version */
     struct str           system;

@@ -8,14 +8,15 @@
 #include "tool/text.h"
 
 #define WORD_OF_CHECK "check" /* who settled it, and by which door */
-/* After its own time is over somebody ends it; a try that has still not answered by then is lost. */
+/* After its own time is over somebody ends it; a try that has still not answered by then is
+ * lost. */
 #define LOST_MS 15000
 /* The longest pause: a day. */
 #define PAUSE_MAX_MS (24 * 3600 * INT64_C(1000))
 #define NOTE_MAX     300   /* bytes of a stranger's words that are kept */
 #define RESULT_MAX   65536 /* bytes of a result; what happened counts without it */
 
-/* --- what is asked and what is said ------------------------------------------------------------ */
+/* --- what is asked and what is said ----------------------------------------------------------- */
 
 static bool has_only(const struct jv *v, const char *a, const char *b)
 {
@@ -62,7 +63,7 @@ enum err callcheck_question(struct arena *a, const struct call *c, struct str *o
     return OK;
 }
 
-/* --- when -------------------------------------------------------------------------------------- */
+/* --- when ------------------------------------------------------------------------------------- */
 
 static const struct tool_check *check_of(const struct thread *t, const struct call *c)
 {
@@ -152,7 +153,7 @@ bool callcheck_open(const struct thread *t)
     return false;
 }
 
-/* --- the clock --------------------------------------------------------------------------------- */
+/* --- the clock -------------------------------------------------------------------------------- */
 
 static bool is_over(const struct call *c)
 {
@@ -172,7 +173,7 @@ bool callcheck_due_now(struct thread *t, struct command *c, enum err *e)
     return true;
 }
 
-/* --- the answer -------------------------------------------------------------------------------- */
+/* --- the answer ------------------------------------------------------------------------------- */
 
 static struct str words(struct arena *a, struct str s)
 {
@@ -216,7 +217,7 @@ void callcheck_answered(struct thread *t, struct command *c, enum err *e)
         *e = add_checked(t, call, why ? str_c(why) : words(&t->batch, r->text), NULL);
 }
 
-/* --- the row ----------------------------------------------------------------------------------- */
+/* --- the row ---------------------------------------------------------------------------------- */
 
 void callcheck_write(struct jsonw *w, const struct thread *t, const struct call *c)
 {

@@ -50,8 +50,8 @@ bool callcheck_begin(struct thread *t, enum err *e);
 bool callcheck_holds(const struct thread *t, const struct next *n);
 /* Was it waiting for one when the log was left? Then no model was cut off. */
 bool callcheck_open(const struct thread *t);
-/* CMD_EXPIRE: what is due and will never be asked again (the tool or its check is gone) falls due no
- * more. */
+/* CMD_EXPIRE: what is due and will never be asked again (the tool or its check is gone) falls due
+ * no more. */
 bool callcheck_due_now(struct thread *t, struct command *c, enum err *e);
 void callcheck_answered(struct thread *t, struct command *c, enum err *e); /* CMD_CHECKED */
 

@@ -2,8 +2,8 @@
  *
  * A client that sends its whole conversation with every request, and no id, is known by what was
  * said: the words of person and assistant in turn, hashed from the beginning. Blanks do not count
- * (clients trim and join), and what stands side by side from one of them counts as one. Whoever sends
- * the same words has the same hash; who changes one letter anywhere has another.
+ * (clients trim and join), and what stands side by side from one of them counts as one. Whoever
+ * sends the same words has the same hash; who changes one letter anywhere has another.
  */
 #ifndef PARLEY_CHAIN_H
 #define PARLEY_CHAIN_H

@@ -7,7 +7,7 @@
 #include "run/engine.h"
 #include "run/spelling.h"
 
-/* --- which wait ----------------------------------------------------------------------------------- */
+/* --- which wait ------------------------------------------------------------------------------- */
 
 /* A code that waits in one conversation; with the others of its owner in a list. */
 struct code {
@@ -85,7 +85,7 @@ void codes_done(struct hub *h)
     map_done(&h->codes);
 }
 
-/* --- made unreadable --------------------------------------------------------------------------------- */
+/* --- made unreadable -------------------------------------------------------------------------- */
 
 struct blanks {
     struct arena *a;
@@ -235,8 +235,8 @@ static void blank_part(struct blanks *b, struct msg_part *p)
     }
 }
 
-/* A function with a code in its name or its schema cannot be told, and called, by another: it is not
- * offered. (No code is made that stands in what the run declares: notice.c.) */
+/* A function with a code in its name or its schema cannot be told, and called, by another: it is
+ * not offered. (No code is made that stands in what the run declares: notice.c.) */
 static void blank_tools(struct blanks *b, struct model_request *q)
 {
     struct model_tool *list = arena_array(b->a, q->tool_count + 1, sizeof *list);

@@ -14,7 +14,7 @@ bool command_same_value(struct command *c, struct str now, struct str was)
            json_parse(&c->arena, copy, &b, NULL) == OK && jv_equal(a, b);
 }
 
-/* --- small ones --------------------------------------------------------------------------------- */
+/* --- small ones ------------------------------------------------------------------------------- */
 
 /* Whoever left knows only who is left on their node; the holder knows who is on all. */
 static bool is_moot(const struct thread *t, const struct command *c)
@@ -117,7 +117,7 @@ static bool handle_trim(struct thread *t, struct command *c)
     return true;
 }
 
-/* --- all of them --------------------------------------------------------------------------------- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 /* Without sign-in, a program of ours that can reach us must not answer for the person:
  * auth/starttoken.h. */

@@ -42,8 +42,8 @@ enum command_kind {
     CMD_CHECKED,   /* a check has ended: callcheck.h */
 };
 
-/* AFTER: what was begun comes to its outcome, what nobody answered is cancelled, and no model speaks
- * of it; then the message has its turn */
+/* AFTER: what was begun comes to its outcome, what nobody answered is cancelled, and no model
+ * speaks of it; then the message has its turn */
 enum when_busy { BUSY_REFUSE, BUSY_QUEUE, BUSY_INTERRUPT, BUSY_AFTER };
 
 enum respond { RESPOND_SAY, RESPOND_TRIED, RESPOND_AGAIN }; /* notice.c */
@@ -177,7 +177,8 @@ struct command {
                 struct str id, shown;
                 int64_t    amount;
             } opened;
-            /* and with other arguments: the call that it makes, the same when its batch is tried again */
+            /* and with other arguments: the call that it makes, the same when its batch is tried
+             * again */
             struct str made;
         } decide;
         struct {
@@ -225,7 +226,8 @@ struct command {
     bool           forwarded; /* from another node: if this one does not hold the thread, say so */
     bool           repeated;  /* sent before, the answer was lost: it may have happened */
     uint64_t       number;    /* on its way to another node */
-    /* when it came, or stopped being parked: all that is waited for on its behalf counts from then */
+    /* when it came, or stopped being parked: all that is waited for on its behalf counts from
+     * then */
     uint64_t       since_ns;
 };
 #undef X

@@ -1,5 +1,5 @@
-/* compact.c -- a conversation that outgrows its model: the model summarises its older turns, and the
- * summary is a fact like any other.
+/* compact.c -- a conversation that outgrows its model: the model summarises its older turns, and
+ * the summary is a fact like any other.
  *
  *   a request is due ── it fits ─────────────────────────────────────────▶ the model speaks
  *        ▲   └─ it would pass the limit, or the provider said so ──▶ the model summarises ──▶ fact

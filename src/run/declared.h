@@ -3,20 +3,20 @@
  *
  * OpenAI's shapes and AG-UI say all this with every request. A door reads its own wire into a
  * struct declared, has it checked, and hands its stored form to the command (command.declared). It
- * stands in the fact that begins the run, so a restart knows it and whatever continues the run keeps
- * it; a retry that brings nothing takes what the run before had.
+ * stands in the fact that begins the run, so a restart knows it and whatever continues the run
+ * keeps it; a retry that brings nothing takes what the run before had.
  *
- * A declared function is a client tool for as long as its run lives: listed beside the page's tools,
- * its input checked against its schema (what does not fit goes back to the model), its calls offered
- * and answered like those of any client tool. It waits as long as a question does, because people
- * are asked through it. Its part and its call say `declared`: no tool of the server has anything to
- * do with it, whatever it is called.
+ * A declared function is a client tool for as long as its run lives: listed beside the page's
+ * tools, its input checked against its schema (what does not fit goes back to the model), its calls
+ * offered and answered like those of any client tool. It waits as long as a question does, because
+ * people are asked through it. Its part and its call say `declared`: no tool of the server has
+ * anything to do with it, whatever it is called.
  *
- * Names. A guarded name means one thing, to the model, in the log and on the card: a server tool that
- * may ask or is not of low risk, a reply tool and our own adk_request_confirmation cannot be
- * declared (422 tool_name_reserved, which OpenAI's doors tell as 400). One that never asks and is of
- * low risk is replaced for this run. A door whose protocol leaves every name of the server to the
- * server drops those beforehand (declared_name). What was stored is looked at again before each
+ * Names. A guarded name means one thing, to the model, in the log and on the card: a server tool
+ * that may ask or is not of low risk, a reply tool and our own adk_request_confirmation cannot be
+ * declared (422 tool_name_reserved, which OpenAI's doors tell as 400). One that never asks and is
+ * of low risk is replaced for this run. A door whose protocol leaves every name of the server to
+ * the server drops those beforehand (declared_name). What was stored is looked at again before each
  * model call, because tools change while a run waits: what is reserved by then is not offered.
  *
  * The stored form, each member only if it is there:

@@ -80,9 +80,9 @@ static void compare(struct compare *k, const struct jv *a, const struct jv *b)
     else differs(k);
 }
 
-/* The pointers at which `b` differs from `a`, as a JSON list; *bad: the first of them that is not at
- * or below one of `allowed` (in `mem`), STR_NONE: all are. An array of another length differs as a
- * whole. */
+/* The pointers at which `b` differs from `a`, as a JSON list; *bad: the first of them that is not
+ * at or below one of `allowed` (in `mem`), STR_NONE: all are. An array of another length differs as
+ * a whole. */
 MUST_CHECK static enum err differences(struct arena *mem, const struct jv *allowed,
                                        const struct jv *a, const struct jv *b, struct str *changed,
                                        struct str *bad)
@@ -102,7 +102,7 @@ MUST_CHECK static enum err differences(struct arena *mem, const struct jv *allow
     return changed->ptr && !mem->failed ? OK : ERR_NOMEM;
 }
 
-/* --- judging ------------------------------------------------------------------------------------- */
+/* --- judging ---------------------------------------------------------------------------------- */
 
 static bool refuse(struct thread *t, struct command *c, int status, const char *code,
                    struct str message)
@@ -175,7 +175,7 @@ static enum err may_alone(struct thread *t, const struct command *c, const struc
     return OK;
 }
 
-/* --- the facts ---------------------------------------------------------------------------------- */
+/* --- the facts -------------------------------------------------------------------------------- */
 
 static enum err propose(struct thread *t, struct command *c, struct call *old, struct str changed,
                         struct part *p)
@@ -295,7 +295,7 @@ bool edit_handle(struct thread *t, struct command *c, struct call *call, enum er
     return true;
 }
 
-/* --- what came of it ---------------------------------------------------------------------------- */
+/* --- what came of it -------------------------------------------------------------------------- */
 
 struct str edit_result(struct arena *a, const struct call *c)
 {

@@ -13,16 +13,16 @@
  * and, if this person alone may decide it and no condition of the tool's policy holds now that did
  * not before, decided and started. Else it is asked, as any call is.
  *
- * The old call ends when the new one does. The model is told under its own call's id what the person
- * made of it and what came of that.
+ * The old call ends when the new one does. The model is told under its own call's id what the
+ * person made of it and what came of that.
  */
 #ifndef PARLEY_EDIT_H
 #define PARLEY_EDIT_H
 
 #include "run/engine.h"
 
-/* A yes with other arguments (c->decide.input) to a question that is open. False: they are the same,
- * it is a plain yes. */
+/* A yes with other arguments (c->decide.input) to a question that is open. False: they are the
+ * same, it is a plain yes. */
 bool       edit_handle(struct thread *t, struct command *c, struct call *call, enum err *e);
 /* Would edit_handle refuse it as things stand? Sets the receipt; nothing is recorded. */
 bool       edit_refused(struct thread *t, struct command *c, struct call *call);

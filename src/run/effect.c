@@ -149,7 +149,7 @@ bool effect_named(struct str key)
     return !str_split(&rest, '/', &owner) || !str_starts(rest, STR(WORDS));
 }
 
-/* --- the same words twice ------------------------------------------------------------------------ */
+/* --- the same words twice --------------------------------------------------------------------- */
 
 /* How much of it counts as done already, or about to be: not what certainly did nothing. */
 static bool is_spent(const struct call *c)
@@ -292,10 +292,11 @@ enum err effect_follow(struct thread *t, const struct call *c, const struct fact
         t, &(struct store_take){ .op = TAKE_DROP, .key = c->started->effect, .holder = c->id });
 }
 
-/* --- a second call ----------------------------------------------------------------------------- */
+/* --- a second call ---------------------------------------------------------------------------- */
 
 /* The first call, as the second one's card and model are told of it. `by`: its row, which knows the
- * call and the time also when whose it was is erased (sweep.h) and the body says nothing any more. */
+ * call and the time also when whose it was is erased (sweep.h) and the body says nothing any
+ * more. */
 static void write_first(struct jsonw *w, const struct thread *t, const struct jv *first,
                         const struct store_stock *by)
 {

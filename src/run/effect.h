@@ -9,10 +9,10 @@
  *      └──────▶ unknown     a second one is refused until somebody settled the first
  *
  * Without a template: a request that is known by its words alone (response.h) may be the same one
- * sent again, in another form, while nobody knows yet what the first will do. So a call takes "these
- * words, this tool, these arguments, the how-manieth time" for half a day, or until its conversation
- * is deleted; only a person's yes goes beyond that. Of what is known when a request begins the model
- * is told, and a person is asked (judge.c): this is for those that overlap.
+ * sent again, in another form, while nobody knows yet what the first will do. So a call takes
+ * "these words, this tool, these arguments, the how-manieth time" for half a day, or until its
+ * conversation is deleted; only a person's yes goes beyond that. Of what is known when a request
+ * begins the model is told, and a person is asked (judge.c): this is for those that overlap.
  *
  * What was found is in the facts of the second call; the fold never asks the store.
  *
@@ -40,8 +40,8 @@ const char               *effect_template_fault(struct str tmpl);
 /* The key of a call, in `a`. ERR_TYPE: its arguments make none. ERR_NOMEM. */
 MUST_CHECK enum err       effect_key(struct arena *a, const struct tool *tool, struct str owner,
                                      const struct jv *args, struct str *out);
-/* What stood in its way when it was to start; NULL: nothing. A person's yes to this very call stands
- * above "the same words", not above a template. */
+/* What stood in its way when it was to start; NULL: nothing. A person's yes to this very call
+ * stands above "the same words", not above a template. */
 const struct store_stock *effect_in_way(const struct thread *t, const struct call *c);
 /* Takes the key of a call that is about to start; *out is for its `started` fact (STR_NONE: there
  * is none to take). ERR_TYPE as above. */

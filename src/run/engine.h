@@ -98,8 +98,8 @@ struct thread {
     bool               loading, loaded, exists;
     bool               stalled; /* an append failed; tried again by the hub's timer */
     bool               gone; /* ... because the store's files are gone: nobody knows for how long */
-    /* By which claim it is ours; {0}: it is not, as far as we know. `claimed`: it is, by a claim that
-     * was made just now, and is to be read. */
+    /* By which claim it is ours; {0}: it is not, as far as we know. `claimed`: it is, by a claim
+     * that was made just now, and is to be read. */
     struct store_hold  hold;
     bool               claimed;
     struct store_claim claim;
@@ -281,7 +281,8 @@ void thread_lost(struct thread *t, bool soon);
 bool thread_stranded(struct thread *t);
 /* The lease was interrupted: others may have it by now. */
 void thread_lapsed(struct thread *t);
-/* It is not ours: what this process did for it ends, and whoever counts on it being here is told. */
+/* It is not ours: what this process did for it ends, and whoever counts on it being here is
+ * told. */
 void thread_moved(struct thread *t);
 void thread_give_back(struct thread *t); /* so that others can claim it */
 void thread_drain(struct thread *t);     /* what waits for its turn will not get it here */
@@ -307,8 +308,9 @@ void                thread_quit_place(struct thread *t); /* whatever its run doe
 bool command_handle(struct thread *t, struct command *c, enum err *e);
 
 /* --- verdict.c --- */
-/* Are the votes that are there enough by now, because a step of the escalation needs fewer or somebody
- * has a role again? Then it is decided, without anybody saying so once more. True: a fact was added. */
+/* Are the votes that are there enough by now, because a step of the escalation needs fewer or
+ * somebody has a role again? Then it is decided, without anybody saying so once more. True: a fact
+ * was added. */
 bool verdict_by_votes(struct thread *t, enum err *e);
 
 /* --- judge.c --- */
@@ -335,7 +337,8 @@ void work_fail_step(struct thread *t, const char *code, struct str message, bool
 void work_used(struct thread *t, int64_t in, int64_t out);
 /* What so far is used by the step, as a fact has it: tokens, the model, and what it cost. */
 void work_usage(const struct thread *t, struct fact *f);
-/* What the model was asked with, and how long it took: by that the request is told later (trace.h). */
+/* What the model was asked with, and how long it took: by that the request is told later
+ * (trace.h). */
 void work_asked(const struct thread *t, struct fact *f);
 
 /* --- jobs.c --- */
@@ -393,8 +396,9 @@ bool                answer_failed(const struct thread *t);
 MUST_CHECK enum err answer_give_up(struct thread *t);
 
 /* --- spend.c --- */
-/* Before a command is taken that begins a run: what its owner has used today, where that is limited.
- * True: it is being read; nothing is looked at (`inflight`) until the pump is turned again. */
+/* Before a command is taken that begins a run: what its owner has used today, where that is
+ * limited. True: it is being read; nothing is looked at (`inflight`) until the pump is turned
+ * again. */
 bool                spend_first(struct thread *t);
 /* May the model be called? WAIT: the sums are being read, and the pump is turned again. */
 enum spend_verdict  spend_look(struct thread *t);
@@ -429,15 +433,15 @@ void                approval_time(struct jsonw *w, const char *key, int64_t ms);
 MUST_CHECK enum err approval_event(struct thread *t, const struct call *c, const struct fact *f);
 
 /* --- response.c --- */
-/* The fact and its keys, if the command wants to be told so. `text`: all of its words; STR_NONE: what
- * follows in the run. */
+/* The fact and its keys, if the command wants to be told so. `text`: all of its words; STR_NONE:
+ * what follows in the run. */
 MUST_CHECK enum err response_add(struct thread *t, struct command *c, struct str run,
                                  struct str text);
 MUST_CHECK enum err response_wish_read(struct arena *a, struct str text, struct response_wish *w);
 /* The copied facts are the first of this batch. */
 MUST_CHECK enum err response_paste(struct thread *t, struct str copied);
-/* The fact behind them, with what other versions did (command.message.effects) and these facts do not show.
- * Nothing, if there is neither. */
+/* The fact behind them, with what other versions did (command.message.effects) and these facts do
+ * not show. Nothing, if there is neither. */
 MUST_CHECK enum err response_fork(struct thread *t, const struct command *c);
 /* Before the append: those that end in this batch are found by their words, too. */
 MUST_CHECK enum err response_close(struct thread *t);
@@ -476,8 +480,8 @@ void lookup_request(struct hub *h, struct command *c);
 /* Answers from a copy that is read for it and lives as long as the answer. */
 void lookup_thread(struct hub *h, struct command *c);
 
-/* Before a person is asked about this call: what is in the store's stock that concerns it? False: it
- * is being looked up, and the thread is pumped when that is known. */
+/* Before a person is asked about this call: what is in the store's stock that concerns it? False:
+ * it is being looked up, and the thread is pumped when that is known. */
 struct stock_found {                  /* valid until the next look */
     struct store_stock        effect; /* key STR_NONE: there is none */
     const struct store_stock *grants; /* of its owner */

@@ -9,8 +9,8 @@
 
 static void on_edit(struct store_edit *k, enum err e);
 
-/* What is left of it, signed: else whoever can write the store could put a conversation away behind a
- * stub that says what they like. One whose facts cannot be read has no name to sign for. */
+/* What is left of it, signed: else whoever can write the store could put a conversation away behind
+ * a stub that says what they like. One whose facts cannot be read has no name to sign for. */
 static struct str stub(struct thread *t, const struct command *c, int64_t at_ms)
 {
     struct str body = record_stub(&t->batch, &t->fold, c->by, c->via);

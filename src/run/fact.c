@@ -192,8 +192,8 @@ static enum err read_field(struct arena *a, const struct jv *v, struct fact *f,
     return ERR_TYPE;
 }
 
-/* Members stand in the order of the table, as fact_write() put them, so the one looked for is not far
- * behind the last (*at). NULL: no field of ours. */
+/* Members stand in the order of the table, as fact_write() put them, so the one looked for is not
+ * far behind the last (*at). NULL: no field of ours. */
 static const struct field *field_named(struct str name, size_t *at)
 {
     for (size_t i = 0; i < FIELD_COUNT; i++) {

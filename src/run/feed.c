@@ -219,7 +219,8 @@ static struct answer *write_answer(struct channel *c, const struct command *cmd,
     return NULL;
 }
 
-/* An answer that cannot be written is lost like one on a link that breaks: it is asked for again. */
+/* An answer that cannot be written is lost like one on a link that breaks: it is asked for
+ * again. */
 static void on_command(struct command *cmd, const struct receipt *r)
 {
     struct channel *c = cmd->ctx;
@@ -299,7 +300,8 @@ static bool tell_facts(struct channel *c, struct buf *out)
     return true;
 }
 
-/* Bytes on a character boundary, as JSON wants them; the rest of a character comes with the next. */
+/* Bytes on a character boundary, as JSON wants them; the rest of a character comes with the
+ * next. */
 static struct piece whole_characters(struct piece p)
 {
     if (p.what != PIECE_BYTES) return p;

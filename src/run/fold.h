@@ -134,8 +134,8 @@ struct fold {
      * for what they did, and nothing else is theirs (no run; step_seq: the `forked` that tells). */
     struct call       **carried;
     size_t              carried_count, carried_cap;
-    /* from here on facts lost words (trim.h): what was said by then cannot be told any more; 0: none
-     * did */
+    /* from here on facts lost words (trim.h): what was said by then cannot be told any more; 0:
+     * none did */
     uint64_t            trimmed;
     /* something was edited or tried again: not all facts count any more */
     bool                branched;
@@ -147,9 +147,9 @@ struct fold {
 
 void fold_init(struct fold *f);
 void fold_done(struct fold *f);
-/* The next fact, as it stands in the log; it is copied. Live facts and loaded ones come this way, so
- * that they are the same thing. ERR_NOMEM, ERR_SYNTAX, ERR_TYPE: the fold is unusable and must be
- * rebuilt. */
+/* The next fact, as it stands in the log; it is copied. Live facts and loaded ones come this way,
+ * so that they are the same thing. ERR_NOMEM, ERR_SYNTAX, ERR_TYPE: the fold is unusable and must
+ * be rebuilt. */
 struct stored_fact {
     uint64_t   seq;
     int64_t    at_ms;
@@ -247,8 +247,8 @@ bool         run_asks(const struct run *r); /* a person, and not only a browser 
  * it is none. */
 struct call *fold_program_call(const struct fold *f);
 const char  *fold_state(const struct fold *f); /* "idle" | "running" | "waiting" */
-/* The same as the store is told it: "running" also while a tool at work waits for an answer. Its work
- * ends with the process, so whoever comes next has to look at it. */
+/* The same as the store is told it: "running" also while a tool at work waits for an answer. Its
+ * work ends with the process, so whoever comes next has to look at it. */
 const char  *fold_kept_state(const struct fold *f);
 
 enum next_kind {

@@ -1,10 +1,10 @@
 /* gain.c -- somebody has a role again: their votes count again, and may be enough.
  *
- * Nobody votes then, so no command comes to the thread; the votes stand in the rows of the questions
- * that wait. Threads in which they have one are woken as by the clock (CMD_EXPIRE), and what follows
- * from their facts is decided there (verdict_by_votes). Each node does this when it learns of it; of
- * what another node holds it is that node's to decide. A configuration may have given a role back to
- * anybody: then all questions with votes are looked at.
+ * Nobody votes then, so no command comes to the thread; the votes stand in the rows of the
+ * questions that wait. Threads in which they have one are woken as by the clock (CMD_EXPIRE), and
+ * what follows from their facts is decided there (verdict_by_votes). Each node does this when it
+ * learns of it; of what another node holds it is that node's to decide. A configuration may have
+ * given a role back to anybody: then all questions with votes are looked at.
  */
 #include "run/engine.h"
 

@@ -82,7 +82,7 @@ static bool amount_of(struct str sum, const struct jv *args, int64_t *out)
            *out >= 0;
 }
 
-/* --- offering ------------------------------------------------------------------------------------ */
+/* --- offering --------------------------------------------------------------------------------- */
 
 static void kamount(struct jsonw *w, const char *key, int64_t units)
 {
@@ -154,7 +154,7 @@ struct str grant_offer(struct arena *a, const struct tool *tool, const struct ca
     return out;
 }
 
-/* --- giving ------------------------------------------------------------------------------------- */
+/* --- giving ----------------------------------------------------------------------------------- */
 
 struct wish {
     bool    me; /* scope */
@@ -331,7 +331,7 @@ bool grant_open(struct thread *t, const struct command *c, const struct call *ca
     return wrong(fault, NULL, "The server is out of memory; try again in a moment.");
 }
 
-/* --- ending ------------------------------------------------------------------------------------- */
+/* --- ending ----------------------------------------------------------------------------------- */
 
 static enum err set_state(struct thread *t, struct str id, const char *state)
 {
@@ -412,7 +412,7 @@ struct command *grant_closing(const struct hub *h, const struct store_row *row)
     return c;
 }
 
-/* --- using -------------------------------------------------------------------------------------- */
+/* --- using ------------------------------------------------------------------------------------ */
 
 static bool same_values(const struct jv *same, const struct jv *args)
 {
@@ -500,7 +500,7 @@ enum err grant_use(struct thread *t, const struct call *c, const struct store_st
     return ERR_NOT_FOUND;
 }
 
-/* --- giving back ---------------------------------------------------------------------------------- */
+/* --- giving back ------------------------------------------------------------------------------ */
 
 enum err grant_follow(struct thread *t, const struct call *c, const struct fact *f)
 {
@@ -512,7 +512,7 @@ enum err grant_follow(struct thread *t, const struct call *c, const struct fact 
     return k.key.ptr ? thread_take(t, &k) : ERR_NOMEM;
 }
 
-/* --- showing --------------------------------------------------------------------------------------- */
+/* --- showing ---------------------------------------------------------------------------------- */
 
 struct str grant_giver(struct arena *a, const struct store_stock *row)
 {

@@ -13,9 +13,10 @@
  *
  * It ends with its time, with its revocation, with the conversation it was given in being deleted,
  * and for what is only found: the tool's definition or policy is another, the rules that name the
- * tool are (rules_digest), its giver lost the role that let them decide (people.h). What is found is
- * written into the row, so an ended one does not open again: by a start, a reload and a list of tools
- * that came (lapse.c), by a call that the grant might have allowed, by somebody who looks at it.
+ * tool are (rules_digest), its giver lost the role that let them decide (people.h). What is found
+ * is written into the row, so an ended one does not open again: by a start, a reload and a list of
+ * tools that came (lapse.c), by a call that the grant might have allowed, by somebody who looks at
+ * it.
  */
 #ifndef PARLEY_GRANT_H
 #define PARLEY_GRANT_H
@@ -52,7 +53,8 @@ MUST_CHECK enum err grant_follow(struct thread *t, const struct call *c, const s
 MUST_CHECK enum err grant_revoke(struct thread *t, struct str id);
 /* It gives nothing any more, whatever comes back. `why`: "role", "definition". */
 MUST_CHECK enum err grant_end(struct thread *t, struct str id, struct str why);
-/* The command that does it where it is due, to be posted; NULL: it stands, or there is no memory. */
+/* The command that does it where it is due, to be posted; NULL: it stands, or there is no
+ * memory. */
 struct command     *grant_closing(const struct hub *h, const struct store_row *row);
 
 /* One of GET /v1/grants. */

@@ -9,8 +9,8 @@
  * refuse a turn where one is missing.
  *
  * A summary fact takes the place of what it stands for, in the first message. It counts as long as
- * all of that still counts: after an edit or a retry inside of it the conversation is told as it is.
- * The newest one that counts is the one that is told; it was made from the one before it.
+ * all of that still counts: after an edit or a retry inside of it the conversation is told as it
+ * is. The newest one that counts is the one that is told; it was made from the one before it.
  *
  * A run that a provider refused as a whole (it ended with model_refused or model_context) is told
  * plainly from then on: its files by name, its results cut short. After two such runs in a row that
@@ -31,8 +31,8 @@ struct history_names { /* the registry's business */
     void *ctx;
 };
 
-/* What an edit, a retry or a return hid: the conversation from that question on, as it was. `of` is the
- * question that stands there now (or stood there when this version's own place was hidden). */
+/* What an edit, a retry or a return hid: the conversation from that question on, as it was. `of` is
+ * the question that stands there now (or stood there when this version's own place was hidden). */
 struct version {
     struct str          of;
     const struct fact **facts;
@@ -55,8 +55,8 @@ struct history_range {
     size_t     bytes; /* of the log, roughly */
 };
 /* The range that the next summary would stand for: whole turns, the oldest first, not the newest
- * `keep` (at least one), at most `max` bytes but at least one turn. Runs that are not over are among
- * the newest. */
+ * `keep` (at least one), at most `max` bytes but at least one turn. Runs that are not over are
+ * among the newest. */
 MUST_CHECK enum err history_range(struct arena *a, const struct fold *f, unsigned keep, size_t max,
                                   struct history_range *out);
 /* What is to be summarised, in words, with room for one more message. */

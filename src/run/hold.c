@@ -30,8 +30,8 @@ void thread_load(struct thread *t)
         drop_inside(t, false);
         return;
     }
-    /* An idle mirror of a run that goes on is not idle any more once its link is gone. It must not be
-     * forgotten while the store has its claim. */
+    /* An idle mirror of a run that goes on is not idle any more once its link is gone. It must not
+     * be forgotten while the store has its claim. */
     hub_busy(t->hub, t);
     t->loading = true;
     if (t->claimed || !store_shared(s)) {

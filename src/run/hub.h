@@ -33,7 +33,8 @@ struct hub_action {
     struct str name, tool;
 };
 
-/* approvals.context: what an approver may read of somebody else's conversation beside the request */
+/* approvals.context: what an approver may read of somebody else's conversation beside the
+ * request */
 enum context { CONTEXT_NONE, CONTEXT_QUESTION, CONTEXT_CONVERSATION };
 
 struct nodes;
@@ -81,21 +82,23 @@ void        hub_free(struct hub *h);
 /* Something is overdue and its timer has not rung (the machine slept, the clock was set): let it
  * expire now. */
 void        hub_sweep(struct hub *h);
-/* Somebody has a role that they had not: what their votes are enough for now is decided (gain.c). "":
- * anybody may, by another configuration. `hub` is the hub; so it is what people_on_gain wants. */
+/* Somebody has a role that they had not: what their votes are enough for now is decided (gain.c).
+ * "": anybody may, by another configuration. `hub` is the hub; so it is what people_on_gain
+ * wants. */
 void        hub_gained(void *hub, struct str name);
 /* Tools or rules may be others than before: grants that rested on what changed end (lapse.c). */
 void        hub_lapse(struct hub *h);
 /* Looks for runs that were under way and lets them go on. */
 void        hub_recover(struct hub *h);
 /* Into the mailbox of its thread, at once: commands are taken in the order of these calls. One that
- * names no thread but a confirmation goes to the thread that has asked it; the store knows which. */
+ * names no thread but a confirmation goes to the thread that has asked it; the store knows
+ * which. */
 void        hub_submit(struct hub *h, struct command *c);
 /* Several commands on one thread, without request ids: they stand in the log together. */
 void        hub_submit_all(struct hub *h, struct command **list, size_t count);
 
-/* The definition that an MCP server's tool has now is what is wanted: its policy holds again. False:
- * there is no such tool, or no memory; else `done` is told when it is on disk. */
+/* The definition that an MCP server's tool has now is what is wanted: its policy holds again.
+ * False: there is no such tool, or no memory; else `done` is told when it is on disk. */
 bool hub_accept_tool(struct hub *h, struct str name, void (*done)(void *ctx, bool saved),
                      void *ctx);
 
@@ -117,7 +120,8 @@ void hub_drain(struct hub *h, void (*done)(void *ctx), void *ctx);
 bool hub_draining(const struct hub *h);
 
 const struct hub_setup *hub_setup(const struct hub *h);
-/* The plain values of `s` hold for what begins from now on; what it borrows outlives the hub, too. */
+/* The plain values of `s` hold for what begins from now on; what it borrows outlives the hub,
+ * too. */
 void                    hub_change(struct hub *h, const struct hub_setup *s);
 /* STR_NONE: default; NULL: unknown */
 const struct hub_page  *hub_page(const struct hub *h, struct str name);

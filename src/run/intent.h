@@ -17,8 +17,8 @@
 #include "base/buf.h"
 #include "base/json.h"
 
-/* `tmpl` STR_NONE: none. args may be NULL or of any type. `known`: what the server says whatever the
- * arguments are, {"principal","date","claim":{}}; NULL: nothing. */
+/* `tmpl` STR_NONE: none. args may be NULL or of any type. `known`: what the server says whatever
+ * the arguments are, {"principal","date","claim":{}}; NULL: nothing. */
 void intent_line(struct buf *out, struct str tool, struct str tmpl, const struct jv *args,
                  const struct jv *known);
 /* The question on the approval card: the `ask` template, else "Run NAME?" */

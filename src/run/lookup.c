@@ -2,8 +2,8 @@
  *
  *   whose confirmation is this?    an answer may name the question alone; then its thread is found
  *                                  here, before the mailbox
- *   was this request id used?      usually the append decides (ERR_EXISTS). A command that is refused
- *                                  appends nothing, so it is asked here, after the mailbox
+ *   was this request id used?      usually the append decides (ERR_EXISTS). A command that is
+ *                                  refused appends nothing, so it is asked here, after the mailbox
  *   is it allowed, or done, already?    before a person is asked about a call whose tool has grants
  *                                  or effect keys. What is found is a hint; the append that starts
  *                                  the call decides

@@ -21,7 +21,8 @@ static const char *const HISTOGRAM_NAMES[][2] = {
     { "parley_link_seconds", "From a sign of life being asked of another node to its coming" },
 };
 
-/* One member of a family that has a name: a tool, a model. As many as there are tools and models. */
+/* One member of a family that has a name: a tool, a model. As many as there are tools and
+ * models. */
 struct row {
     struct str             name;
     const char            *outcome;

@@ -23,7 +23,8 @@ void metrics_run(const char *outcome);
 void metrics_tool_seconds(struct str tool, double seconds); /* a call that ran */
 /* `model`: as the configuration calls it; `cost` in millionths of the currency */
 void metrics_tokens(struct str model, int64_t input, int64_t output, int64_t cost);
-/* Prometheus text; `connections` and `streams` are gauges of the moment. What others add follows. */
+/* Prometheus text; `connections` and `streams` are gauges of the moment. What others add
+ * follows. */
 void metrics_write(struct buf *out, unsigned connections, unsigned streams);
 void metrics_done(void);
 

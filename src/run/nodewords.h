@@ -3,7 +3,7 @@
  * A link carries many threads; `k` is the number the asking node gave to one of them. "up" is
  * towards the holder, "down" towards the mirror:
  *
- *   up    follow   {k, owner, thread, seq, watch, want}  tell me this thread from after fact `seq` on
+ *   up    follow   {k, owner, thread, seq, watch, want}  tell me this thread from after `seq` on
  *         watch    {k, watch, want}  somebody looks at it here, or wants it, or nobody any more
  *         leave    {k}             enough
  *         commands {k, list: [{n, kind, ...}]}  in this order, all or none between others

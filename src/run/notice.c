@@ -19,7 +19,8 @@ static bool is_anothers(const struct fold *f, const char *code)
     return false;
 }
 
-/* A function that the client declares with its code in it could not be offered any more (codes.c). */
+/* A function that the client declares with its code in it could not be offered any more
+ * (codes.c). */
 static bool is_declared(const struct fold *f, unsigned number)
 {
     struct str     text = f->run->first->declared;
@@ -56,7 +57,8 @@ static struct ballot ballot_of(const struct thread *t, const struct fact *asked)
     return (struct ballot){ asked->who, t->owner, asked->at_ms, clock_wall_ms() };
 }
 
-/* May whoever reads this answer it? Of whom nothing is known (nobody signs in here) has every role. */
+/* May whoever reads this answer it? Of whom nothing is known (nobody signs in here) has every
+ * role. */
 static bool is_theirs(const struct thread *t, const struct fact *asked)
 {
     struct ballot b = ballot_of(t, asked);
@@ -138,7 +140,7 @@ bool notice_tell(struct thread *t, enum err *e)
     return false;
 }
 
-/* --- answers that decided nothing ---------------------------------------------------------------- */
+/* --- answers that decided nothing ------------------------------------------------------------- */
 
 static void add_sentence(struct buf *out, const char *text)
 {

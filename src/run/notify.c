@@ -62,7 +62,7 @@ struct notify {
     unsigned            open; /* timers, while it is freed */
 };
 
-/* --- signing ------------------------------------------------------------------------------------ */
+/* --- signing ---------------------------------------------------------------------------------- */
 
 static bool base64_decode(struct str s, unsigned char *out, size_t *len)
 {
@@ -99,7 +99,7 @@ static bool sign(struct str secret, struct str id, int64_t at_s, struct str body
     return ok;
 }
 
-/* --- one message ---------------------------------------------------------------------------------- */
+/* --- one message ------------------------------------------------------------------------------ */
 
 static void advance(struct target *t);
 
@@ -217,7 +217,7 @@ static void post(struct letter *l)
     curl_start(t->of->setup.pool, &l->transfer);
 }
 
-/* --- which concern a target ------------------------------------------------------------------------- */
+/* --- which concern a target ------------------------------------------------------------------- */
 
 static bool concerns(const struct notify_target *how, const struct store_row *row,
                      const struct jv *body)
@@ -281,10 +281,10 @@ static struct letter *letter_new(struct target *t, const struct store_row *row, 
     return NULL;
 }
 
-/* --- one attempt ------------------------------------------------------------------------------- */
+/* --- one attempt ------------------------------------------------------------------------------ */
 
-/* Nothing of it is kept between attempts: what was erased meanwhile, or lost words, is not sent as it
- * was. */
+/* Nothing of it is kept between attempts: what was erased meanwhile, or lost words, is not sent as
+ * it was. */
 static void on_event(struct store_list *k, enum err e, const struct store_row *rows, size_t count,
                      struct str next)
 {
@@ -341,7 +341,7 @@ static void deliver(struct letter *l)
     store_list(l->target->of->setup.store, &l->list);
 }
 
-/* --- a target's place -------------------------------------------------------------------------------- */
+/* --- a target's place ------------------------------------------------------------------------- */
 
 static void read_on(struct target *t);
 
@@ -472,7 +472,7 @@ static void on_timer(struct loop_timer *timer)
     else learn_place(t);
 }
 
-/* --- who sends ---------------------------------------------------------------------------------------- */
+/* --- who sends -------------------------------------------------------------------------------- */
 
 static void lead(struct notify *n, bool leads)
 {
@@ -538,7 +538,7 @@ static void on_leader(struct loop_timer *timer)
     else look_at_head(n);
 }
 
-/* --- life ---------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 /* The first entry with a url has the key that it had when there could be no other. */
 static bool make_key(struct target *t)

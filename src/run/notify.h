@@ -2,11 +2,11 @@
  *
  * The messages are the store's events (tidings.h), which an append writes with its facts: none is
  * lost, whoever dies when. Each address has a place among them, kept in the store; from there on
- * they are sent in their order, up to NOTIFY_WINDOW at a time; each attempt reads its event anew, so
- * what was erased meanwhile is not sent any more. At least once: the id of a message
+ * they are sent in their order, up to NOTIFY_WINDOW at a time; each attempt reads its event anew,
+ * so what was erased meanwhile is not sent any more. At least once: the id of a message
  * (webhook-id) is the same each time. One that is not taken (no 2xx) is tried again with growing
- * pauses for a day, then given up and logged. An address that is down, slow, redirects or lies costs
- * its own window and nobody else anything.
+ * pauses for a day, then given up and logged. An address that is down, slow, redirects or lies
+ * costs its own window and nobody else anything.
  *
  * Signed as Standard Webhooks say: webhook-signature "v1," + base64 of HMAC-SHA256 over
  * "id.timestamp.body". Where requests may go: egress.h.
@@ -41,8 +41,8 @@ struct notify_setup { /* borrowed */
 
 struct notify;
 struct notify *notify_new(const struct notify_setup *s); /* NULL: no memory */
-/* Nothing is begun any more; what is under way is cut off, and sent again by whoever is next. Before
- * the pool and the store are closed. */
+/* Nothing is begun any more; what is under way is cut off, and sent again by whoever is next.
+ * Before the pool and the store are closed. */
 void           notify_stop(struct notify *n);
 void           notify_free(struct notify *n); /* after them; NULL is fine */
 

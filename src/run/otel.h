@@ -1,9 +1,10 @@
-/* otel.h -- spans (spans.h) to a collector: OTLP over HTTP in its JSON form, POST ENDPOINT/v1/traces.
+/* otel.h -- spans (spans.h) to a collector: OTLP over HTTP in its JSON form, POST
+ * ENDPOINT/v1/traces.
  *
  * Never in the way: what is to be told waits in one buffer of OTEL_BYTES_MAX and goes out once a
  * second, one request at a time. A collector that is away is tried three times with growing pauses;
- * then, or when the buffer is full, spans are dropped and counted (parley_otel_spans_total). Nothing
- * is kept over a restart.
+ * then, or when the buffer is full, spans are dropped and counted (parley_otel_spans_total).
+ * Nothing is kept over a restart.
  */
 #ifndef PARLEY_OTEL_H
 #define PARLEY_OTEL_H

@@ -6,8 +6,8 @@
  * A row is changed when somebody is here with other roles than are known: it is read, and put while
  * it is still what was read, one change at a time for each person. What it says counts when it is
  * committed, and not before, so nobody is told, and nothing is decided, what the next process would
- * not know; whoever brought it waits for that. When a row ends (never) also says when it was put, so
- * that other nodes find what is new. What a look at the rows found of somebody whose row was put
+ * not know; whoever brought it waits for that. When a row ends (never) also says when it was put,
+ * so that other nodes find what is new. What a look at the rows found of somebody whose row was put
  * meanwhile does not count; the next look, a second later, finds it again. With others at the store
  * a stranger's row is read before they are answered: it may be newer than the last look.
  */
@@ -124,7 +124,7 @@ static bool has_more(struct str roles, struct str than)
     return false;
 }
 
-/* --- rows --------------------------------------------------------------------------------------- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 /* Since when they have that role; -1: they have not. */
 static int64_t row_since(struct str row, struct str role)
@@ -170,7 +170,7 @@ static struct str row_next(struct arena *a, struct str before, bool key, struct 
     return buf_into(&b, a);
 }
 
-/* --- what is known ------------------------------------------------------------------------------ */
+/* --- what is known ---------------------------------------------------------------------------- */
 
 static struct str key_of(struct str name, char key[SHA256_HEX + 1])
 {
@@ -261,7 +261,7 @@ bool people_kept(const struct people *p, struct str name, struct str role, int64
     return rests_on_none(role) || !x || !x->row.ptr || row_since(x->row, role) <= since_ms;
 }
 
-/* --- keeping ------------------------------------------------------------------------------------ */
+/* --- keeping ---------------------------------------------------------------------------------- */
 
 struct keep {
     struct store_session job;
@@ -443,7 +443,7 @@ enum err people_forget(struct people *p, struct str name)
     return e;
 }
 
-/* --- looking ------------------------------------------------------------------------------------ */
+/* --- looking ---------------------------------------------------------------------------------- */
 
 /* A row that another process put. */
 static void learn(struct people *p, const struct store_row *row)

@@ -1,15 +1,15 @@
 /* people.h -- which roles somebody has, as far as is known.
  *
- * A role comes with a key or a token, so it is known when its bearer is here. For what happens while
- * they are away (a grant they gave is used, their vote is counted, a link is made for them) the last
- * that was seen counts.
+ * A role comes with a key or a token, so it is known when its bearer is here. For what happens
+ * while they are away (a grant they gave is used, their vote is counted, a link is made for them)
+ * the last that was seen counts.
  * People with keys in the configuration are known from the start, and known for certain.
  *
- * What was seen of somebody whose roles can matter to others (a rule names one, or they approve), and
- * of everybody with a key, is kept in the store, a row each, and stays kept when they lose them: a
- * role that was seen to be gone is gone for the next process, too, and within a second for the other
- * nodes; so is a key's when the key is no longer in the configuration at a start. It counts, here as
- * well, once it is committed; until then whoever brought it waits.
+ * What was seen of somebody whose roles can matter to others (a rule names one, or they approve),
+ * and of everybody with a key, is kept in the store, a row each, and stays kept when they lose
+ * them: a role that was seen to be gone is gone for the next process, too, and within a second for
+ * the other nodes; so is a key's when the key is no longer in the configuration at a start. It
+ * counts, here as well, once it is committed; until then whoever brought it waits.
  *
  * A row's key is a digest of the name, not the name: that somebody who was erased has no role stays
  * known without saying who they were.
@@ -58,8 +58,8 @@ MUST_CHECK enum err people_forget(struct people *p, struct str name);
 void                people_know(struct people *p, struct str name, struct str roles);
 /* STR_NONE: never seen. Valid until they are seen again. */
 struct str          people_roles(const struct people *p, struct str name);
-/* There is nobody else: whom nothing is known of has no role (any more). For servers that let people
- * in by the keys of the configuration alone. */
+/* There is nobody else: whom nothing is known of has no role (any more). For servers that let
+ * people in by the keys of the configuration alone. */
 void                people_whole(struct people *p);
 /* Which of these roles, that they had once, they still have; in `a`. Only one that is known to be
  * gone is. STR_NONE: no memory. */
@@ -67,7 +67,8 @@ struct str people_still(const struct people *p, struct arena *a, struct str name
 /* May what rests on `role` ("" and "owner": on none) still count for them? Only a role that is
  * known to be gone is: who was never seen has what they had. */
 bool       people_may(const struct people *p, struct str name, struct str role);
-/* ... and without having lost it since that time (wall)? One that they lost and have again is another. */
+/* ... and without having lost it since that time (wall)? One that they lost and have again is
+ * another. */
 bool       people_kept(const struct people *p, struct str name, struct str role, int64_t since_ms);
 /* Is `word` one of `roles`? */
 bool       roles_have(struct str roles, struct str word);

@@ -1,11 +1,11 @@
 /* quota.h -- what one principal may use: requests per minute, runs at once, tokens per day.
  *
  * Guards against loops and greed, not an account book (that is spend.h). Requests and runs are kept
- * in memory: a restart forgets them, and each node counts its own. Requests fill a bucket that holds
- * a minute's worth and leaks evenly, so a burst is fine and a flood is not. Tokens count per day in
- * UTC, as the models report them; their sum is the store's, for all nodes, and is told here before a
- * turn begins (spend_first). A turn that began below the limit is finished, the next one waits for
- * the next day.
+ * in memory: a restart forgets them, and each node counts its own. Requests fill a bucket that
+ * holds a minute's worth and leaks evenly, so a burst is fine and a flood is not. Tokens count per
+ * day in UTC, as the models report them; their sum is the store's, for all nodes, and is told here
+ * before a turn begins (spend_first). A turn that began below the limit is finished, the next one
+ * waits for the next day.
  *
  * Pure: the clocks are the caller's. A NULL quota limits nobody. When there is no memory to
  * remember somebody, they are let through: the process has worse troubles then.

@@ -11,8 +11,9 @@
  * beside its tool. `definition` is that of the tool as it was then (name, schema, policy, runner):
  * the version of the policy that asked. Where nobody was asked (a grant allowed it, or it is a
  * person's edit) definition and rule stand with the decision. `votes` are the yeses of
- * others than who decided, where several were needed. Members that did not happen are left out; those
- * with a star are words, and only written when asked for. "input" is text: the bytes that ran.
+ * others than who decided, where several were needed. Members that did not happen are left out;
+ * those with a star are words, and only written when asked for. "input" is text: the bytes that
+ * ran.
  */
 #ifndef PARLEY_RECORD_H
 #define PARLEY_RECORD_H
@@ -32,10 +33,10 @@ bool       record_is_by(const struct fold *f, const struct call *c, struct str w
  * no memory. A fold without facts is one that could not be read: {"unread":true}. */
 struct str record_stub(struct arena *a, const struct fold *f, struct str by, struct str via);
 
-/* A stub's body with another name wherever `name` stands as "by", and with "created_ms": without its
- * owner's name the name of the log cannot be computed any more, which held that time before. In `a`;
- * STR_NONE: no memory. One that cannot be understood becomes {"unread":true}: no name may stay in
- * it. */
+/* A stub's body with another name wherever `name` stands as "by", and with "created_ms": without
+ * its owner's name the name of the log cannot be computed any more, which held that time before. In
+ * `a`; STR_NONE: no memory. One that cannot be understood becomes {"unread":true}: no name may stay
+ * in it. */
 struct str record_erased(struct arena *a, struct str body, struct str name, struct str other,
                          int64_t created_ms);
 

@@ -137,7 +137,7 @@ void response_words(struct buf *out, const struct fold *f, const struct fact *re
     }
 }
 
-/* --- in the mailbox ---------------------------------------------------------------------------- */
+/* --- in the mailbox --------------------------------------------------------------------------- */
 
 struct str response_wish_write(struct arena *a, const struct response_wish *w)
 {
@@ -220,7 +220,7 @@ const struct fact *response_going(const struct fold *f, struct str key)
     return NULL;
 }
 
-/* --- copies ------------------------------------------------------------------------------------ */
+/* --- copies ----------------------------------------------------------------------------------- */
 
 struct str response_copy(struct arena *a, const struct fold *f, uint64_t seq)
 {
@@ -258,7 +258,7 @@ enum err response_paste(struct thread *t, struct str copied)
     return e;
 }
 
-/* --- what other versions did ------------------------------------------------------------------- */
+/* --- what other versions did ------------------------------------------------------------------ */
 
 #define EFFECT_TEXT_MAX 500 /* of an outcome; no model is told more */
 
@@ -361,7 +361,7 @@ enum err response_fork(struct thread *t, const struct command *c)
     return e;
 }
 
-/* --- their ends -------------------------------------------------------------------------------- */
+/* --- their ends ------------------------------------------------------------------------------- */
 
 /* The words of a response that ends in this batch are known now. */
 static enum err close_chain(struct thread *t, const struct fact *r, struct str from,

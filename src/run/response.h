@@ -1,15 +1,15 @@
 /* response.h -- what one request of OpenAI's shape is told: a run, or the part of one between two
  * gates, or a few words of the server itself.
  *
- * Such a client knows neither threads nor runs. Each request gets a response, and the response has an
- * id. It stands in the log as a fact, in the same append as what the request began or answered:
+ * Such a client knows neither threads nor runs. Each request gets a response, and the response has
+ * an id. It stands in the log as a fact, in the same append as what the request began or answered:
  *
  *   message, response, step, asked, told             | the run waits: this response is complete
  *   decided, response, started, finished, step, ended  the answer, and what followed from it
  *   response (with a text)                             words of the server: nothing else
  *
- * So a response is a stretch of the log: from its fact to the first one after which its run waits for
- * somebody, or is over. Nothing about it is kept elsewhere, and it is the same after a restart.
+ * So a response is a stretch of the log: from its fact to the first one after which its run waits
+ * for somebody, or is over. Nothing about it is kept elsewhere, and it is the same after a restart.
  * The members of the request that are only echoed (metadata, instructions, the form of approvals)
  * are `data`, a JSON object of the door's own.
  *
@@ -54,7 +54,8 @@ struct str response_wish_write(struct arena *a, const struct response_wish *w);
 /* The facts up to `seq` as text, for command.message.copied. On no memory a->failed. */
 struct str response_copy(struct arena *a, const struct fold *f, uint64_t seq);
 /* What the thread's calls did, of one run or (STR_NONE) of all, and what it carries itself: a JSON
- * list, for command.message.effects. Functions of the client are its own business. On no memory a->failed. */
+ * list, for command.message.effects. Functions of the client are its own business. On no memory
+ * a->failed. */
 struct str response_effects(struct arena *a, const struct fold *f, struct str run);
 /* Did a call of its run do anything? */
 bool       response_did(const struct fold *f, const struct fact *response);
@@ -63,7 +64,8 @@ struct str response_family(const struct fold *f, struct str thread);
 
 /* The newest of that id; NULL: this thread has none. */
 const struct fact *response_find(const struct fold *f, struct str id);
-/* The one that the request with this key (response_wish) is being told; NULL: it is over, or left. */
+/* The one that the request with this key (response_wish) is being told; NULL: it is over, or
+ * left. */
 const struct fact *response_going(const struct fold *f, struct str key);
 /* Its reader went away, and so it was stopped before it was whole. (Who wanted it stopped did so by
  * another way.) */

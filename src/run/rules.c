@@ -10,7 +10,7 @@
 
 #define COUNT_MAX 20
 
-/* --- reading the configuration ------------------------------------------------------------------ */
+/* --- reading the configuration ---------------------------------------------------------------- */
 
 static bool is_role(struct str s)
 {
@@ -77,7 +77,7 @@ bool rules_concern(const struct jv *rules, struct str roles)
     return false;
 }
 
-/* --- the rule of a call ----------------------------------------------------------------------------- */
+/* --- the rule of a call ----------------------------------------------------------------------- */
 
 /* "*" stands for anything, as often as one likes. */
 bool rules_names(struct str pattern, struct str name)
@@ -221,7 +221,7 @@ enum err rules_digest(const struct jv *rules, bool approvers, struct str tool,
     return e;
 }
 
-/* --- the levels of a question ------------------------------------------------------------------------ */
+/* --- the levels of a question ----------------------------------------------------------------- */
 
 struct level {
     struct str role;
@@ -361,7 +361,7 @@ void rules_show(struct jsonw *w, const struct ballot *b)
     arena_done(&a);
 }
 
-/* --- from what is shown ------------------------------------------------------------------------------- */
+/* --- from what is shown ----------------------------------------------------------------------- */
 
 /* Times of one form compare as texts. */
 static bool has_begun(const struct jv *step, int64_t at_ms)

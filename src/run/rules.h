@@ -3,8 +3,8 @@
  *   [ { "tool": "pay_*", "when": {condition}, "from": {"role","count","not_requester"},
  *       "expires": 7200, "escalate": [ { "after": 1800, "to": {"role","count"} } ] }, ... ]
  *
- * The first rule that matches a call counts; none: approvals.who says who decides, as it always did.
- * A rule never makes a call free: whether anybody is asked is the tool's policy.
+ * The first rule that matches a call counts; none: approvals.who says who decides, as it always
+ * did. A rule never makes a call free: whether anybody is asked is the tool's policy.
  *
  * What a question was asked by stands in its fact (`who`), so that another configuration does not
  * change who may answer it:
@@ -12,8 +12,8 @@
  *   {"from":{"role":"finance","count":2,"not_requester":true},"escalate":[{"after":1800,"to":{…}}]}
  *
  * The levels of a question are `from`, and each `to` whose time has come, counted from when it was
- * asked. Who fits one of them may answer. One no is a no. Yeses are counted for each level by itself;
- * it is a yes when one of them has enough. All of it follows from the facts and the clock.
+ * asked. Who fits one of them may answer. One no is a no. Yeses are counted for each level by
+ * itself; it is a yes when one of them has enough. All of it follows from the facts and the clock.
  *
  * "owner" is the person whose conversation it is; every other role is a word that keys and tokens
  * carry, and nothing else stands in for it: not being an administrator, not being the owner.
@@ -70,8 +70,8 @@ bool          rules_enough(const struct ballot *b, const struct voter *yes, size
 unsigned      rules_needed(const struct ballot *b);
 /* When the next level begins after `now`; 0: never. */
 int64_t       rules_next(const struct ballot *b);
-/* The same from `who` as people are shown it (a stored row): may they look at it as it stood then (is
- * one of the levels that had begun for them?), and may they answer now? */
+/* The same from `who` as people are shown it (a stored row): may they look at it as it stood then
+ * (is one of the levels that had begun for them?), and may they answer now? */
 bool          rules_shows(const struct jv *shown, const struct voter *v, int64_t at_ms);
 bool rules_lets(const struct jv *shown, struct str owner, const struct voter *v, int64_t now_ms);
 /* Does a yes of theirs still count, as far as is known of them? */

@@ -120,7 +120,7 @@ static void keep(struct seen *k, struct str first)
     store_session(k->hub->setup.store, &k->row);
 }
 
-/* --- comparing --------------------------------------------------------------------------------- */
+/* --- comparing -------------------------------------------------------------------------------- */
 
 static void on_known(struct store_session *x, enum err e)
 {

@@ -29,7 +29,8 @@ struct spelled {
     bool     grouped; /* not four digits in a row */
 };
 
-/* The next one at or behind `from`, which is 0 or the end of the one before. False: there is none. */
+/* The next one at or behind `from`, which is 0 or the end of the one before. False: there is
+ * none. */
 bool spelling_next(struct str s, size_t from, struct spelled *out);
 /* One that stands at the very beginning. */
 bool spelling_first(struct str s, struct spelled *out);

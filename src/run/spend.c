@@ -17,8 +17,8 @@ int64_t spend_day(int64_t at_ms)
     return at_ms / DAY_MS;
 }
 
-/* (input * price_in + output * price_out) / MILLION, upwards, in steps that fit into 64 bits: prices
- * have thousands and a rest, and so has the sum of the thousands. */
+/* (input * price_in + output * price_out) / MILLION, upwards, in steps that fit into 64 bits:
+ * prices have thousands and a rest, and so has the sum of the thousands. */
 int64_t spend_cost(int64_t input, int64_t output, int64_t price_in, int64_t price_out)
 {
     const int64_t most = INT64_C(1000000000); /* tokens: far above any step */
@@ -269,7 +269,7 @@ enum spend_verdict spend_look(struct thread *t)
     return said == WORD_APPROVED ? SPEND_FINE : said == WORD_DENIED ? SPEND_STOP : SPEND_ASK;
 }
 
-/* --- the limit of a person's day ---------------------------------------------------------------- */
+/* --- the limit of a person's day -------------------------------------------------------------- */
 
 struct today {
     struct store_list list;

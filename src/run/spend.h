@@ -1,16 +1,16 @@
 /* spend.h -- what models cost, and how much of it somebody may use.
  *
- * A step's tokens, and what they come to by the prices of the model that said it, stand in its fact,
- * and what they add to stands in the same append: per principal and day, per role and day, for all
- * together. What a conversation has cost is the sum of its facts. Money is counted in millionths of
- * the currency, as whole numbers; a part of one counts as one.
+ * A step's tokens, and what they come to by the prices of the model that said it, stand in its
+ * fact, and what they add to stands in the same append: per principal and day, per role and day,
+ * for all together. What a conversation has cost is the sum of its facts. Money is counted in
+ * millionths of the currency, as whole numbers; a part of one counts as one.
  *
  * Budgets are looked at before each call of a model, from the store: what another process has used
- * meanwhile counts too, and a restart forgets nothing. A day is a day in UTC. Beyond a hard limit the
- * run ends in words. Beyond a soft one somebody is asked: an approval like any other, of a built-in
- * tool that does nothing. A yes is good for this conversation until the day is over; a no ends the
- * run. A step that began below a limit is finished, so a limit may be passed by as much as what
- * speaks at that moment.
+ * meanwhile counts too, and a restart forgets nothing. A day is a day in UTC. Beyond a hard limit
+ * the run ends in words. Beyond a soft one somebody is asked: an approval like any other, of a
+ * built-in tool that does nothing. A yes is good for this conversation until the day is over; a no
+ * ends the run. A step that began below a limit is finished, so a limit may be passed by as much as
+ * what speaks at that moment.
  */
 #ifndef PARLEY_SPEND_H
 #define PARLEY_SPEND_H
@@ -48,7 +48,7 @@ bool       spend_is_question(const struct call *c);
 struct registry;
 MUST_CHECK enum err spend_tool_add(struct registry *r);
 
-/* --- sums, read from the store ------------------------------------------------------------------ */
+/* --- sums, read from the store ---------------------------------------------------------------- */
 
 #define SPEND_SUMS_MAX 32
 struct spend_reading {
@@ -68,7 +68,8 @@ struct spend_reading {
 };
 /* NULL: no memory */
 struct spend_reading *spend_reading_new(struct store *s, int64_t day);
-/* The place of the sum that is to be read; the same key is read once. -1: no memory, or too many. */
+/* The place of the sum that is to be read; the same key is read once. -1: no memory, or too
+ * many. */
 int                   spend_want(struct spend_reading *r, struct str key);
 /* At least one is wanted. `done` comes later. */
 void                  spend_read(struct spend_reading *r);

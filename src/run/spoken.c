@@ -39,7 +39,7 @@ static struct str plain_text(struct arena *a, struct str s)
     return out;
 }
 
-/* --- one line ---------------------------------------------------------------------------------- */
+/* --- one line --------------------------------------------------------------------------------- */
 
 static bool peel(struct str *s, struct str open, struct str close)
 {
@@ -120,7 +120,7 @@ static bool read_lines(struct str text, struct spoken_answer list[SPOKEN_MAX], s
     return *count > 0;
 }
 
-/* --- in the light of the log --------------------------------------------------------------------- */
+/* --- in the light of the log ------------------------------------------------------------------ */
 
 static bool waits(const struct call *c)
 {
@@ -258,7 +258,7 @@ enum spoken_kind spoken_read(struct arena *a, const struct fold *f, struct str t
     return is_ambiguous(f, list, *count) ? SPOKEN_MESSAGE : SPOKEN_GONE;
 }
 
-/* --- codes that a client says were told ---------------------------------------------------------- */
+/* --- codes that a client says were told ------------------------------------------------------- */
 
 /* Without the blanks at its end. */
 static struct str cut_blanks(struct str s)

@@ -6,8 +6,9 @@
  *
  *   - A code is made when its question is first told in words (fact `told`, with the digest of the
  *     arguments), belongs to that question alone and is unlike those of others that wait.
- *   - It counts only in a message of the person that is nothing else. Whoever calls spoken_read sees
- *     to that; what the code must be is looked at in the mailbox. How it may be written: spelling.h.
+ *   - It counts only in a message of the person that is nothing else. Whoever calls spoken_read
+ *     sees to that; what the code must be is looked at in the mailbox. How it may be written:
+ *     spelling.h.
  *   - A wrong code is a try against every question that waits (fact `tried`). After SPOKEN_TRIES of
  *     them words are closed: the right code does nothing either. Everything else still does.
  *   - What looks like an answer and is none decides nothing and is no message: the question is told

@@ -1,5 +1,5 @@
-/* sweep.h -- what goes without anybody opening it: conversations that are too old, words in them that
- * are, and all of somebody who is to be erased.
+/* sweep.h -- what goes without anybody opening it: conversations that are too old, words in them
+ * that are, and all of somebody who is to be erased.
  *
  * Each is deleted in its own mailbox (CMD_DELETE), so whatever is in memory or under way goes with
  * it, and leaves its stub. A few at a time; what was not reached is found again, by the next look,
@@ -21,8 +21,8 @@ struct sweep;
 /* NULL: no memory. Looks once an hour, the first time seconds after the start. Conversations that
  * run or wait for somebody stay as they are; none is deleted with a call that nobody settled. */
 struct sweep *sweep_start(struct hub *h, struct sweep_rules r);
-/* Begins nothing any more. `done` on the loop, when nothing of it is under way; NULL for `s` calls it
- * at once. */
+/* Begins nothing any more. `done` on the loop, when nothing of it is under way; NULL for `s` calls
+ * it at once. */
 void          sweep_stop(struct sweep *s, void (*done)(void *ctx), void *ctx);
 
 /* --- by person ---------------------------------------------------------------------- */
@@ -30,9 +30,9 @@ void          sweep_stop(struct sweep *s, void (*done)(void *ctx), void *ctx);
 /* Deletes conversations of `name` and takes the name out of stubs: there it becomes "erased-" and
  * random letters, others in each stub, so that nothing leads back to the person and a stub still
  * tells two people apart. Other people's conversations keep who decided in them, and whose payment
- * theirs was a duplicate of. At the end goes what they spent, where they are signed in and what grants
- * they have or gave; what their payments took, and those they said yes to, stays taken, without their
- * name.
+ * theirs was a duplicate of. At the end goes what they spent, where they are signed in and what
+ * grants they have or gave; what their payments took, and those they said yes to, stays taken,
+ * without their name.
  * At most SWEEP_MOST of each in one call: `left` says that there is more, and the same call again
  * goes on. */
 #define SWEEP_MOST 200

@@ -269,8 +269,8 @@ enum err thread_match(struct thread *t, struct str match, bool alone)
     return OK;
 }
 
-/* It has a certain outcome, and nobody had to be asked: the same again is another call. (In a thread
- * that was read since its call began the key stays, and whoever finds it looks closer.) */
+/* It has a certain outcome, and nobody had to be asked: the same again is another call. (In a
+ * thread that was read since its call began the key stays, and whoever finds it looks closer.) */
 static enum err unmatch(struct thread *t, const struct call *c, const struct fact *f)
 {
     if (!t->match.ptr || c->asked || f->outcome == WORD_UNKNOWN) return OK;
@@ -550,9 +550,9 @@ void thread_pump(struct thread *t)
     if (t->loaded && thread_idle(t)) hub_idle(t->hub, t);
 }
 
-/* A message or a call to a thread that is not in memory begins a new one, nearly always. It is taken as such
- * without asking the store first; if the log is not empty, the append says so (ERR_CONFLICT) and
- * the message waits for the reading. */
+/* A message or a call to a thread that is not in memory begins a new one, nearly always. It is
+ * taken as such without asking the store first; if the log is not empty, the append says so
+ * (ERR_CONFLICT) and the message waits for the reading. */
 static bool looks_new(const struct thread *t, const struct command *c)
 {
     return (c->kind == CMD_MESSAGE || c->kind == CMD_CALL) && c->create && !t->busy &&

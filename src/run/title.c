@@ -156,7 +156,7 @@ static void on_late(struct loop_timer *t)
     let_go(k);
 }
 
-/* --- asking ------------------------------------------------------------------------------------ */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 static void add_words(struct buf *b, struct str text, size_t *left)
 {

@@ -1,6 +1,6 @@
-/* trace.h -- why it did that: a conversation's steps as they were. For each what the model was asked,
- * byte for byte; what it said; which of its calls were judged how, who was asked by which rule and
- * who decided; what tools were given and gave; how long it took and what it cost.
+/* trace.h -- why it did that: a conversation's steps as they were. For each what the model was
+ * asked, byte for byte; what it said; which of its calls were judged how, who was asked by which
+ * rule and who decided; what tools were given and gave; how long it took and what it cost.
  *
  * Nothing of it is stored but facts: the request is built again (brief.h) from the facts that there
  * were and the basis that the step names (basis.h).
@@ -16,9 +16,10 @@
  *
  * Steps are counted from 1 through the conversation; one that failed without a word is one, too. A
  * summary is a step without a request (its own is not rebuilt). "note" is the end of what a process
- * wrote to stderr. "request" is there when one step is asked for; null: the step is older than this,
- * its basis is gone, or words that were in it (trim.h). "sent" false: to no service, the demo model has none; then it is shown in
- * OpenAI's form. The words are strangers': whoever shows them escapes them.
+ * wrote to stderr. "request" is there when one step is asked for; null: the step is older than
+ * this, its basis is gone, or words that were in it (trim.h). "sent" false: to no service, the demo
+ * model has none; then it is shown in OpenAI's form. The words are strangers': whoever shows them
+ * escapes them.
  */
 #ifndef PARLEY_TRACE_H
 #define PARLEY_TRACE_H

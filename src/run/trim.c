@@ -21,7 +21,7 @@ bool trim_may(struct str kind)
     return false;
 }
 
-/* --- one fact ----------------------------------------------------------------------------------- */
+/* --- one fact --------------------------------------------------------------------------------- */
 
 /* True: it is another now. */
 static bool put(struct str *s, struct str mark)
@@ -238,7 +238,7 @@ enum err trim_body(struct arena *a, const struct fold *f, const struct fact *x, 
     return out->ptr ? OK : ERR_NOMEM;
 }
 
-/* --- a thread ----------------------------------------------------------------------------------- */
+/* --- a thread --------------------------------------------------------------------------------- */
 
 static void put_digest(struct jsonw *w, struct log_name log, const struct store_fact *f)
 {
@@ -332,8 +332,8 @@ static enum err fold_trimmed(struct thread *t, unsigned kinds, struct fold *now,
     return OK;
 }
 
-/* The rows of the approvals list say what the facts say. They are made as always, for once of a fold
- * that is not there yet. */
+/* The rows of the approvals list say what the facts say. They are made as always, for once of a
+ * fold that is not there yet. */
 static enum err list_approvals(struct thread *t, struct fold *now, struct store_trim *out)
 {
     struct fold was = t->fold;

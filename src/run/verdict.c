@@ -1,4 +1,5 @@
-/* verdict.c -- what people say of a call: yes, no, one yes of several, a grant, how it turned out. */
+/* verdict.c -- what people say of a call: yes, no, one yes of several, a grant, how it turned
+ * out. */
 #include "base/clock.h"
 #include "run/edit.h"
 #include "run/grant.h"
@@ -169,8 +170,8 @@ static bool is_misfit(struct thread *t, struct command *c, const struct fact *qu
     return bad;
 }
 
-/* A question a tool asked in the middle of its work: the answer goes to the tool. One that went with
- * the process it ran in hears nothing; its call is ended next. */
+/* A question a tool asked in the middle of its work: the answer goes to the tool. One that went
+ * with the process it ran in hears nothing; its call is ended next. */
 static bool answer_question(struct thread *t, struct command *c, struct call *call, enum err *e)
 {
     if (!call->job && !call_at_rest(call)) return is_withdrawn(t, c);
@@ -332,7 +333,8 @@ static bool is_overgranted(struct thread *t, struct command *c, const struct cal
     return false;
 }
 
-/* Who may was looked at where the grant was found; by nobody: it ended by itself, `via` says why. */
+/* Who may was looked at where the grant was found; by nobody: it ended by itself, `via` says
+ * why. */
 bool verdict_revoke(struct thread *t, struct command *c, enum err *e)
 {
     struct fact f = { .kind = FACT_REVOKED, .grant = c->id, .by = c->by, .via = c->via };
@@ -400,8 +402,8 @@ void verdict_refused(struct thread *t, struct command *c)
 
 /* --- how it turned out ------------------------------------------------------------------------ */
 
-/* Who may say how it turned out is who may have it run: of what ran by a grant the giver, and whoever
- * a rule would ask. A requester who says "it did not happen" would have the grant back. */
+/* Who may say how it turned out is who may have it run: of what ran by a grant the giver, and
+ * whoever a rule would ask. A requester who says "it did not happen" would have the grant back. */
 static bool is_barred_from(struct thread *t, struct command *c, const struct call *call)
 {
     const struct fact *d = call->decided;

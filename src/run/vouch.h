@@ -1,15 +1,17 @@
-/* vouch.h -- what the server says under its signature, because whoever can write the store could say it
- * as well: that words went (trim.h), and what a conversation that was removed has left (record.h).
+/* vouch.h -- what the server says under its signature, because whoever can write the store could
+ * say it as well: that words went (trim.h), and what a conversation that was removed has left
+ * (record.h).
  *
- * What is signed is a claim, a JSON text; the signature, a JWS of it, stands beside what it is about:
+ * What is signed is a claim, a JSON text; the signature, a JWS of it, stands beside what it is
+ * about:
  *
  *   {"type":"parley-trim","log","at","kinds","data":"<SHA-256 of the list of what went>"}
  *   {"type":"parley-removal","log","at","body":"<SHA-256 of the stub's body>","unsigned":seq?}
  *
- * `log` is chain_name of the log. The body of a stub has its signature as its last member, "jws", and
- * is signed without it. When somebody is erased from a stub (sweep.h) it is signed anew; "unsigned"
- * then says that what stood there, up to this seq, was signed by nobody: a server vouches only for
- * what it changed itself.
+ * `log` is chain_name of the log. The body of a stub has its signature as its last member, "jws",
+ * and is signed without it. When somebody is erased from a stub (sweep.h) it is signed anew;
+ * "unsigned" then says that what stood there, up to this seq, was signed by nobody: a server
+ * vouches only for what it changed itself.
  *
  * Claims are shared with whoever reads them (audit/verify.h).
  */
@@ -35,7 +37,8 @@ void vouch_stub_claim(struct buf *out, const char *log, int64_t at_ms, struct st
 
 /* The signature of a claim, which it ends; in `a`. STR_NONE: no memory, or nobody signs. */
 struct str vouch_sign(const struct vouch *v, struct arena *a, struct buf *claim);
-/* The body of a stub with its signature; as it is when nobody signs. In `a`; STR_NONE: no memory. */
+/* The body of a stub with its signature; as it is when nobody signs. In `a`; STR_NONE: no
+ * memory. */
 struct str vouch_stub(const struct vouch *v, struct arena *a, const char *log, int64_t at_ms,
                       struct str body, uint64_t from);
 /* A stub's body without its signature, in `a`, and that; STR_NONE: it has none. ERR_NOMEM. */

@@ -16,7 +16,8 @@
 #define STEP_CALLS_MAX (BATCH_APPROVALS / 2)
 /* a model that begins a part with every token: each follower walks them */
 #define STEP_PARTS_MAX 4096
-/* What a service says that one step used: beyond this it is wrong, and sums and prices must hold. */
+/* What a service says that one step used: beyond this it is wrong, and sums and prices must
+ * hold. */
 #define TOKENS_MAX 1000000000
 
 static struct thread *of_sink(struct model_sink *s)

@@ -17,8 +17,8 @@
  * fact appended after that: it says nothing about those before it. Once begun it may not stop.
  *
  * A fact whose words were taken out later (store_trim) has the digest of what was appended beside
- * it, and by that the chain goes on. What stands there instead is covered by a later fact, "trimmed",
- * which names it by its own digest, and is signed (run/trim.h).
+ * it, and by that the chain goes on. What stands there instead is covered by a later fact,
+ * "trimmed", which names it by its own digest, and is signed (run/trim.h).
  *
  * Whoever can write the file can also write another chain. That is found against a head that was
  * noted elsewhere: audit/checkpoint.h.
@@ -48,7 +48,8 @@ struct chain_check {
     uint64_t before; /* facts that came before the chain did */
 };
 /* What is stored beside a fact: its link, unless it is older than the chain, and its checksum,
- * unless it is older still (so what has a link must have one); the digest of what it was, if words of it are gone. */
+ * unless it is older still (so what has a link must have one); the digest of what it was, if words
+ * of it are gone. */
 struct chain_mark {
     struct str link;
     bool       summed;

@@ -69,7 +69,8 @@ static struct lane *lane_of(struct pg *s, struct store_job *job)
     return writer_for(s, job->hash);
 }
 
-/* What a dead node left behind has waited long enough: before what stands in line, not behind it. */
+/* What a dead node left behind has waited long enough: before what stands in line, not behind
+ * it. */
 static bool is_urgent(const struct store_job *job)
 {
     return job->kind == JOB_LIST && JOB_OF(job, struct store_list)->kind == STORE_UNFINISHED;

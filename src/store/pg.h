@@ -216,7 +216,7 @@ void unit_end(struct lane *l, struct unit *u);
 /* The connection broke before that. */
 void unit_lost(struct lane *l, struct unit *u);
 
-/* --- requests (pg_write.c, pg_erase.c, pg_read.c) ----------------------------------------------------- */
+/* --- requests (pg_write.c, pg_erase.c, pg_read.c) --------------------------------------------- */
 
 enum append_form append_form(const struct list *jobs);
 /* One that takes comes alone. */
@@ -333,8 +333,8 @@ struct pg_keywords {
     const char *keys[20], *values[20];
 };
 void pg_keywords(const char *conninfo, struct pg_keywords *out);
-/* libpq would print the server's notices ("terminating connection ...") among the lines of the log; what
- * matters of them is an error, too. */
+/* libpq would print the server's notices ("terminating connection ...") among the lines of the log;
+ * what matters of them is an error, too. */
 void pg_quiet(PGconn *c);
 /* The first line of a message, without the password if it should be in it. */
 void pg_words(const char *conninfo, const char *message, char *out, size_t size);

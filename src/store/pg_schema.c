@@ -1,9 +1,9 @@
 /* pg_schema.c -- the tables, and their upgrades.
  *
- * The version is the row of parley_schema. pg_upgrades[n] leads from version n to n + 1. All of them
- * run in one transaction under an advisory lock, so that nodes that start together do not meet. A
- * released step is never edited, only followed by another, and a step must leave the tables such
- * that nodes of the version before can still work with them: they do, while an upgrade rolls
+ * The version is the row of parley_schema. pg_upgrades[n] leads from version n to n + 1. All of
+ * them run in one transaction under an advisory lock, so that nodes that start together do not
+ * meet. A released step is never edited, only followed by another, and a step must leave the tables
+ * such that nodes of the version before can still work with them: they do, while an upgrade rolls
  * through a cluster. A node that finds a newer version than it knows refuses.
  *
  * Names and texts are bytea: every byte is kept (a NUL, half a character), order and equality do
@@ -216,28 +216,28 @@ const char *const pg_upgrades[PG_SCHEMA] = {
     " END $$;"
     "CREATE TRIGGER parley_tie AFTER INSERT ON parley_fact FOR EACH ROW WHEN (NEW.link IS NULL)"
     " EXECUTE FUNCTION parley_tie();",
-    /* 9 -> 10. Words go while their log stays: what a fact was, and how far a log has come. Nodes of
-     * the version before know neither: none of them may run once a node takes words out. */
+    /* 9 -> 10. Words go while their log stays: what a fact was, and how far a log has come. Nodes
+     * of the version before know neither: none of them may run once a node takes words out. */
     "ALTER TABLE parley_fact ADD COLUMN digest bytea;"
     "CREATE TABLE parley_trimmed("
     "  thread bigint PRIMARY KEY, seq bigint NOT NULL, kinds bigint NOT NULL);",
-    /* 10 -> 11. An append changes the time of its log, and while that stood in an index every append
-     * wrote into all indexes of the table. `changed` is the same in steps of four seconds: within
-     * one the row is changed in place (HOT), for which pages keep some room. No index but that of
-     * the names begins with the owner: a planner that has no figures yet takes any that does, and
-     * then goes through all that the owner has. Nodes of the version before sort lists without an
-     * index until they are replaced. */
+    /* 10 -> 11. An append changes the time of its log, and while that stood in an index every
+     * append wrote into all indexes of the table. `changed` is the same in steps of four seconds:
+     * within one the row is changed in place (HOT), for which pages keep some room. No index but
+     * that of the names begins with the owner: a planner that has no figures yet takes any that
+     * does, and then goes through all that the owner has. Nodes of the version before sort lists
+     * without an index until they are replaced. */
     "ALTER TABLE parley_thread ADD COLUMN changed bigint"
     "  GENERATED ALWAYS AS (updated_ms / 4096) STORED;"
     "ALTER TABLE parley_thread SET (fillfactor = 60);"
     "DROP INDEX parley_thread_by_change;"
     "DROP INDEX parley_thread_by_source;"
     "CREATE INDEX parley_thread_by_source ON parley_thread(source, owner, changed);",
-    /* 11 -> 12. What was said is found by its letters (pg_said.c): which are in a fact, and how far a
-     * log is in it; nothing is at first. Without a list of what waits to be sorted in, which every
-     * search would have to read. Words that go, and logs, go from it by triggers: nodes of the
-     * version before know nothing of it, and what another transaction has put there while this one
-     * waited for the log's row is seen by a trigger alone. */
+    /* 11 -> 12. What was said is found by its letters (pg_said.c): which are in a fact, and how far
+     * a log is in it; nothing is at first. Without a list of what waits to be sorted in, which
+     * every search would have to read. Words that go, and logs, go from it by triggers: nodes of
+     * the version before know nothing of it, and what another transaction has put there while this
+     * one waited for the log's row is seen by a trigger alone. */
     "CREATE TABLE parley_said("
     "  thread bigint NOT NULL, seq bigint NOT NULL, grams smallint[] NOT NULL,"
     "  PRIMARY KEY (thread, seq));"

@@ -134,8 +134,8 @@
     "  INSERT INTO parley_stock_log(key, thread) SELECT w.key, d.id FROM done d" \
     "    CROSS JOIN unnest($60::bytea[]) AS w(key) ON CONFLICT (key) DO UPDATE"  \
     "    SET thread = excluded.thread)"
-/* what there is instead, when it was refused: its number, are we alive, the epoch; a request id that
- * is taken, and by what; the log; a taking that cannot be had, and what is there */
+/* what there is instead, when it was refused: its number, are we alive, the epoch; a request id
+ * that is taken, and by what; the log; a taking that cannot be had, and what is there */
 #define A_ANSWER(taken, took, from)                                                               \
     " SELECT a.i, (SELECT alive FROM me), d.epoch, " taken ", t.seq, t.holder, t.epoch, " took    \
     " FROM a LEFT JOIN done d USING (i) " from                                                    \

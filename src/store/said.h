@@ -20,9 +20,9 @@ bool said_find(struct arena *a, struct str kind, struct str body, struct str wor
 
 /* --- for an index of what was said ---------------------------------------------------------
  *
- * Both stores keep which three characters stand beside each other in a fact (a gram), in lower case,
- * and with them whose it is: so an index leads to facts of one person that may have the words, and
- * said_find tells which do. */
+ * Both stores keep which three characters stand beside each other in a fact (a gram), in lower
+ * case, and with them whose it is: so an index leads to facts of one person that may have the
+ * words, and said_find tells which do. */
 
 #define SAID_GRAM      3  /* characters; fewer are in no index */
 #define SAID_GRAMS_MAX 16 /* of the words looked for; more would hardly leave out another fact */

@@ -188,8 +188,8 @@ extern const char *const db_write_sql[], *const db_read_sql[];
 void                db_commit(struct db *d, struct list *batch);
 /* Can we write? Commits one page. */
 MUST_CHECK enum err db_probe(struct db *d);
-/* The index of what was said, brought forward by a piece, in a transaction of its own; when there is
- * nothing else to do. *more: there is another piece. */
+/* The index of what was said, brought forward by a piece, in a transaction of its own; when there
+ * is nothing else to do. *more: there is another piece. */
 MUST_CHECK enum err db_index(struct db *d, bool *more);
 /* After opening: is the index that of these facts? Else it begins anew. */
 MUST_CHECK enum err db_index_check(struct db *d);

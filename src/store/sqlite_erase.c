@@ -1,5 +1,5 @@
-/* sqlite_erase.c -- what goes and what is left of it: a log that is removed, words that go while their
- * log stays, somebody who is forgotten, and the checkpoints that speak for all of these. As
+/* sqlite_erase.c -- what goes and what is left of it: a log that is removed, words that go while
+ * their log stays, somebody who is forgotten, and the checkpoints that speak for all of these. As
  * sqlite_write.c, on the writer's thread and inside its transaction. */
 #include "store/sqlite_write.h"
 

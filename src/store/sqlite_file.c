@@ -139,8 +139,8 @@ const char *const db_upgrades[DB_SCHEMA] = {
     "ALTER TABLE fact ADD COLUMN digest BLOB;"
     "CREATE TABLE trimmed(thread INTEGER PRIMARY KEY, seq INTEGER NOT NULL, kinds INTEGER NOT "
     "NULL);",
-    /* 13 -> 14. The same letters of what was said (sqlite_said.c). Facts up to the row `said` are in
-     * it, none at first: what is there comes in piece by piece while the store works. `said_at`:
+    /* 13 -> 14. The same letters of what was said (sqlite_said.c). Facts up to the row `said` are
+     * in it, none at first: what is there comes in piece by piece while the store works. `said_at`:
      * that fact by its own name. `said_owed`: something has gone from it, and its letters are still
      * in the file. */
     "CREATE VIRTUAL TABLE said_gram USING fts5(said, content='', detail='none', columnsize=0, "

@@ -1,19 +1,19 @@
 /* sqlite_wal.c -- the write-ahead log is written by the commit, not by the page.
  *
- * SQLite writes each page of a commit with two calls of the system, 24 bytes and 4096, a dozen pages
- * for a small append; that was half of what an append cost. They lie behind each other: here they
- * are gathered and go out in one call, right before the sync.
+ * SQLite writes each page of a commit with two calls of the system, 24 bytes and 4096, a dozen
+ * pages for a small append; that was half of what an append cost. They lie behind each other: here
+ * they are gathered and go out in one call, right before the sync.
  *
  *     xWrite  behind what is gathered: gathered too; anywhere else, or too much: written out first
  *     xSync, and everything else that looks at the file or changes it: written out first
  *
  * That loses nothing. With synchronous=FULL, and only then is this used, a commit is told to other
- * connections after its sync, and what is gathered before is nobody's yet: it goes with the process as
- * it would have gone with the transaction. A write that fails is told by the sync instead, with the
- * same code, and the commit fails as it would have.
+ * connections after its sync, and what is gathered before is nobody's yet: it goes with the process
+ * as it would have gone with the transaction. A write that fails is told by the sync instead, with
+ * the same code, and the commit fails as it would have.
  *
- * Only the log's file is ours; all others are as the system's own layer below (sqlite3_vfs_find(NULL))
- * opens them.
+ * Only the log's file is ours; all others are as the system's own layer below
+ * (sqlite3_vfs_find(NULL)) opens them.
  */
 #include <string.h>
 

@@ -1,5 +1,6 @@
-/* sqlite_write.h -- private to the three files of the writer thread: its statements, and what they have
- * of each other. All of it inside the batch's transaction; `wrote` is set before the first change. */
+/* sqlite_write.h -- private to the three files of the writer thread: its statements, and what they
+ * have of each other. All of it inside the batch's transaction; `wrote` is set before the first
+ * change. */
 #ifndef PARLEY_SQLITE_WRITE_H
 #define PARLEY_SQLITE_WRITE_H
 

@@ -23,8 +23,8 @@
  * SQLite there is one node, always alive, and nobody to lose a claim to.
  *
  * Errors: ERR_CONFLICT (the log is not at `expected`), ERR_EXISTS (the request id
- * is taken, or a key that wants to be alone; `found_*` say by what; told rather than a conflict when
- * both hold), ERR_TAKEN (one of
+ * is taken, or a key that wants to be alone; `found_*` say by what; told rather than a conflict
+ * when both hold), ERR_TAKEN (one of
  * its takings cannot be had; `taken` says which and what is there), ERR_FENCED (another
  * node holds the log, or this one's lease is over), ERR_BUSY (the file is locked by another
  * program; the database did not answer in time), ERR_FULL (disk full), ERR_GONE (the store's files
@@ -33,8 +33,9 @@
  * After any error nothing of that append or edit is there; but for ERR_UNSURE: nothing of it is
  * seen, and yet it may turn out to be there (a sync failed and the disk does not answer since; the
  * connection broke in the middle of a commit and the database cannot be asked). The same request id
- * settles it then; for an edit another claim does, behind which it cannot happen any more. The store heals by itself: the next append simply tries again, and while none comes the
- * store itself looks once a second whether it can write again.
+ * settles it then; for an edit another claim does, behind which it cannot happen any more. The
+ * store heals by itself: the next append simply tries again, and while none comes the store itself
+ * looks once a second whether it can write again.
  *
  * Memory: requests are the caller's structs and must live until the answer.
  * Answers point into memory that is valid during the callback only.
@@ -282,9 +283,9 @@ enum store_list_kind {
     STORE_STUBS,
     STORE_LAST,   /* the checkpoint with the largest number, if any */
     STORE_UNTOLD, /* checkpoints that are not told yet, in their order */
-    /* rows beside the browser sessions (store_session) whose keys begin with `id` and that end after
-     * `due_ms`, those that end first first: the key as `owner`, the body as `value`, the end as
-     * updated_ms */
+    /* rows beside the browser sessions (store_session) whose keys begin with `id` and that end
+     * after `due_ms`, those that end first first: the key as `owner`, the body as `value`, the end
+     * as updated_ms */
     STORE_SESSIONS,
 };
 
@@ -307,8 +308,8 @@ struct store_row { /* which members are filled depends on the list */
     struct str            node, url, version;
     int64_t               lease_ms;
     uint64_t              held, running;
-    /* a head: of which log (chain_name), at which seq; `num` is for the checkpoint that notes it, and
-     * also a log's own number */
+    /* a head: of which log (chain_name), at which seq; `num` is for the checkpoint that notes it,
+     * and also a log's own number */
     char                  log[32 + 1];
     uint64_t              seq;
     struct str            head;
@@ -479,7 +480,8 @@ struct store_match {
     struct str begins, ends, holds;
 };
 /* What names somebody beside the logs. A stub gets another owner, another name and one more fact,
- * "erased", with this body, in place of the one it has; ERR_CONFLICT: it is not at `seq` any more. */
+ * "erased", with this body, in place of the one it has; ERR_CONFLICT: it is not at `seq` any
+ * more. */
 struct store_erase {
     int64_t                   num;
     uint64_t                  seq;
@@ -487,9 +489,9 @@ struct store_erase {
     int64_t                   at_ms;
     /* `num` 0: all else there is about `owner`. Events of their logs go, and those whose body has
      * `by` or `decided_by`, by which others' rows name them; these sums and rows go. Their stock of
-     * `kind` goes when its key begins with `own`, else it stays under the owner `as` with this body:
-     * what was taken by it is not free again; others' stays with `by_as` in place of `by`. Stock of
-     * any other kind goes, theirs and what names them. */
+     * `kind` goes when its key begins with `own`, else it stays under the owner `as` with this
+     * body: what was taken by it is not free again; others' stays with `by_as` in place of `by`.
+     * Stock of any other kind goes, theirs and what names them. */
     struct str                by, by_as, decided_by;
     const struct str         *sums;
     size_t                    sum_count;
@@ -510,8 +512,9 @@ struct store_place {
     struct str mark; /* the same for nodes that have the same cluster key; "": none */
 };
 /* `url`: "sqlite:PATH" or a bare path; "sqlite::memory:" for tests of other parts;
- * "postgresql://USER:PASSWORD@HOST/DATABASE" as libpq takes it. On failure *why is a sentence for people (static or in `a`),
- * never with the password: path not writable, made by a newer version, used by another process. */
+ * "postgresql://USER:PASSWORD@HOST/DATABASE" as libpq takes it. On failure *why is a sentence for
+ * people (static or in `a`), never with the password: path not writable, made by a newer version,
+ * used by another process. */
 MUST_CHECK enum err store_open(struct loop *l, struct str url, const struct store_place *place,
                                struct arena *a, struct store **out, struct str *why);
 /* Gives back what is held, waits for what is queued, answers it from inside this call (ERR_CLOSED:
@@ -523,15 +526,13 @@ MUST_CHECK bool     store_close(struct store *s, uint64_t within_ms);
  * ERR_IO) or better goes elsewhere. Seen within a second also when nothing is appended: ERR_GONE,
  * and ERR_FULL when less than 16 MiB and less than a twentieth of the file system are free. */
 enum err            store_health(const struct store *s);
-struct str          store_problem(
-             const struct store *s); /* the same in words for an operator, also about what is no reason
-                                                          * to refuse work (a log that another
-                                                          * program lets grow); STR_NONE: all is
-                                                          * well */
+/* The same in words for an operator, also about what is no reason to refuse work (a log that
+ * another program lets grow); STR_NONE: all is well. */
+struct str          store_problem(const struct store *s);
 /* how long the write-ahead log is; 0: not ours to look after */
-uint64_t   store_log_bytes(const struct store *s);
+uint64_t            store_log_bytes(const struct store *s);
 /* What the store promises, for /readyz: "sqlite, WAL, synchronous=FULL, schema 7". */
-struct str store_promise(const struct store *s);
+struct str          store_promise(const struct store *s);
 /* Puts the backup in the file `from` in the place of the store at `url`, which nobody has open
  * (ERR_BUSY). All or nothing, also when the power fails; what was there is kept beside it. Files
  * only: a database has its own backups (ERR_UNSUPPORTED). On failure *why is a sentence for people.
@@ -570,8 +571,9 @@ MUST_CHECK enum err store_nodes_of(struct str url, struct arena *a, struct store
  * Nobody may work with either meanwhile (ERR_BUSY), and nobody can with the target before all of it
  * is there and was read again and compared. Cut off at any point, the same call goes on where it
  * was, also when all was done: a target that holds what the source does is compared and left as it
- * is, any other that is not empty is ERR_EXISTS. What was begun from another source, or from this one before it changed, is ERR_CONFLICT
- * unless `anew`. The source stays as it is. Waits; not for the loop thread of a server. */
+ * is, any other that is not empty is ERR_EXISTS. What was begun from another source, or from this
+ * one before it changed, is ERR_CONFLICT unless `anew`. The source stays as it is. Waits; not for
+ * the loop thread of a server. */
 #define STORE_LISTS 11
 struct store_move {
     struct str from, to; /* as store_open takes them */

@@ -44,7 +44,8 @@ struct store_walk {
                  struct chain_mark m);
     bool (*log_end)(struct store_walk *w, const struct walk_log *l);
     bool (*stub)(struct store_walk *w, const struct walk_stub *s);
-    /* What is kept beside the logs (store_session) under keys that begin with `rows`, at the end. */
+    /* What is kept beside the logs (store_session) under keys that begin with `rows`, at the
+     * end. */
     struct str rows;
     bool (*row)(struct store_walk *w, struct str key, struct str body);
     uint64_t logs, stubs; /* out, before the first is told: how many there are */

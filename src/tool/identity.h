@@ -3,8 +3,8 @@
  *
  *   exec  PARLEY_PRINCIPAL, PARLEY_THREAD, PARLEY_RUN, PARLEY_CALL_ID, PARLEY_TOOL in its
  *         environment, and PARLEY_CLAIM_EMAIL for the claim "email"
- *   http  the same as headers: Parley-Principal ... Parley-Claim-Email. With a key to sign with, one
- *         token in their place: whoever can reach the endpoint could have sent the headers
+ *   http  the same as headers: Parley-Principal ... Parley-Claim-Email. With a key to sign with,
+ *         one token in their place: whoever can reach the endpoint could have sent the headers
  *   mcp   an object in `_meta` under "parley/identity", and the token beside it; as headers where
  *         the server's entry says "identity"
  *

@@ -1,7 +1,7 @@
 /* connect.c -- a person connects their own account at an MCP server (tool/mcp/oauth.h).
  *
  *     GET    /v1/mcp/{server}/connect?to=/t/…   off to its authorization server
- *     GET    /v1/mcp/{server}/callback          back from it, with a code or with an error; only leads to
+ *     GET    /v1/mcp/{server}/callback          back from it, a code or an error; only leads to
  *     GET    /v1/mcp/{server}/back              the same, as a page of ours asks for it
  *     DELETE /v1/mcp/{server}/connect           forgets their tokens
  *

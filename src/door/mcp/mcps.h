@@ -15,8 +15,8 @@
  *     mcps_listen.c   streams of notices
  *     mcps_own.c      list_approvals and review_approval
  *
- * What is in memory only (responses that wait) may go with the process: sessions are rows, the calls
- * are in the log, and the same request finds its call again.
+ * What is in memory only (responses that wait) may go with the process: sessions are rows, the
+ * calls are in the log, and the same request finds its call again.
  */
 #ifndef PARLEY_MCPS_H
 #define PARLEY_MCPS_H

@@ -9,9 +9,9 @@
  * What is asked about has a thread whose name follows from its tool and arguments and from the call
  * before it: two that come at the same moment want the same log, and its first append decides.
  *
- * What nobody is asked about is not looked for beforehand: the append that begins it is refused where
- * an earlier one is open (thread_match), and only then is that one looked at. Calls with a certain
- * outcome leave nothing behind to be found.
+ * What nobody is asked about is not looked for beforehand: the append that begins it is refused
+ * where an earlier one is open (thread_match), and only then is that one looked at. Calls with a
+ * certain outcome leave nothing behind to be found.
  */
 #include <openssl/evp.h>
 

@@ -142,8 +142,8 @@ struct mcps_person {
     struct str           name, roles, owner;
     bool                 may_decide; /* as far as no rule says otherwise */
 };
-/* How they may be asked. A form only if it is theirs to fill in: where a rule asks others, what they
- * said in it would be nothing. */
+/* How they may be asked. A form only if it is theirs to fill in: where a rule asks others, what
+ * they said in it would be nothing. */
 enum mcp_ask    mcps_how(const struct mcps_person *p, const struct call *c);
 enum mcp_ask    mcps_wait_how(const struct mcps_wait *w, const struct call *c);
 /* A command on a call's thread. NULL: no memory. */

@@ -146,8 +146,8 @@ static void write_hex(struct buf *out, struct str s)
     for (size_t i = 0; i < s.len; i++) buf_printf(out, "%02x", (unsigned char)s.ptr[i]);
 }
 
-/* Where the client goes on if this was the last it got (mcps_resume): the call, how many events, the
- * session, and the request and its progress token, because no node need remember them. */
+/* Where the client goes on if this was the last it got (mcps_resume): the call, how many events,
+ * the session, and the request and its progress token, because no node need remember them. */
 static void write_place(struct mcps_wait *w, struct buf *out)
 {
     buf_printf(out, "id: " STR_FMT ".%u", STR_ARG(w->thread), w->events++);

@@ -9,8 +9,8 @@
  *
  * Which era the server speaks is asked (server/discover) unless it is known or
  * pinned; it is forgotten when an opening fails, so that an updated server is asked again. Old
- * servers over stdio may be silent when they are asked that. So one that is, is asked in the old way
- * as well, and both questions stand: what it answers decides, however long it takes to start.
+ * servers over stdio may be silent when they are asked that. So one that is, is asked in the old
+ * way as well, and both questions stand: what it answers decides, however long it takes to start.
  */
 #include "base/clock.h"
 #include "base/id.h"

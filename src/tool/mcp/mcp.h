@@ -10,9 +10,10 @@
  * as other clients have it, and for us: "confirm" (a policy for all its tools, or an
  * object from tool name to policy), "trust_annotations" (true: a read-only hint may
  * lower the default), "oauth" (its people have accounts of their own there: oauth.h; {} or
- * {"client_id", "client_secret", "scopes", "issuer"}), "era" ("legacy" | "modern"; found out when absent), "timeout" (seconds a call
- * may be silent; 60), "edit" and "check" (objects from tool name to what tools have under these
- * names), "disabled". Members other clients have and we do not are ignored.
+ * {"client_id", "client_secret", "scopes", "issuer"}), "era" ("legacy" | "modern"; found out when
+ * absent), "timeout" (seconds a call may be silent; 60), "edit" and "check" (objects from tool name
+ * to what tools have under these names), "disabled". Members other clients have and we do not are
+ * ignored.
  *
  * A struct mcp is one server. It opens the connection, finds out which era the
  * server speaks, lists its tools into the registry as `ALIAS__tool`, keeps the

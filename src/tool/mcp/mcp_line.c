@@ -98,7 +98,7 @@ static void on_connected(void *ctx, struct str principal)
     mcp_open_now(m);
 }
 
-/* --- accounts of other nodes -------------------------------------------------------------------- */
+/* --- accounts of other nodes ------------------------------------------------------------------ */
 
 static void on_looked(void *ctx)
 {

@@ -22,8 +22,8 @@
  * claimed in the row for as long as it takes: a refresh token that two use is taken for stolen by
  * many authorization servers. Nobody replaces a row that is not the one they read, so who
  * disconnects or connects anew meanwhile is not overruled; and where there can be others every want
- * reads its row, so that who disconnected at one node is at none. A refresh that is refused ends the
- * connection: the person is asked again.
+ * reads its row, so that who disconnected at one node is at none. A refresh that is refused ends
+ * the connection: the person is asked again.
  *
  * Step-up: a server that wants more than a person allowed (403, insufficient_scope) is noted with
  * the row; then there is no token for them until they connected again, for what they had and what

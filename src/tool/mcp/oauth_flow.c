@@ -3,7 +3,8 @@
  *   begin ──▶ own row ──▶ discovery ──▶ their row ──▶ registration ──▶ the address, and what the
  *                          (kept for ten minutes)      (once for an issuer     browser keeps
  *                                                       and a way back)
- *   back  ──▶ is it ours, theirs, of this server, in time? ──▶ code for tokens ──▶ saved ──▶ connected
+ *   back  ──▶ is it ours, theirs, of this server, in time? ──▶ code for tokens ──▶ saved ──▶
+ *                                                                              connected
  *
  * One begin at a time is worked on, so that two people who connect first do not register twice.
  */

@@ -2,7 +2,8 @@
  *
  *     401 of the MCP server      WWW-Authenticate: Bearer resource_metadata="…", scope="…"
  *     its metadata (RFC 9728)    which authorization server it believes
- *     that one's (RFC 8414)      where people agree, where codes are exchanged, where clients register
+ *     that one's (RFC 8414)      where people agree, where codes are exchanged, where
+ *                                clients register
  *     a registration (RFC 7591)  who we are to it
  *     a grant (RFC 6749 5.1)     access token, perhaps a refresh token
  *
