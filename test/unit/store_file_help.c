@@ -116,18 +116,18 @@ void file_old(void)
     file_ask(&f, "t", "c1", 10);
     CHECK(fix_append(&f, "ann", "t", 1, "old") == OK);
     fix_done(&f);
-    file_sql(file_path,
-             "DROP TABLE title_gram; DROP TABLE said_gram; DROP TABLE used; DROP TABLE session; DROP TABLE store;"
-             "DROP TABLE key; ALTER TABLE thread DROP COLUMN hidden;"
-             "DROP TABLE stock; DROP TABLE event;"
-             "DROP TABLE stub; DROP TABLE noted; DROP TABLE checkpoint;"
-             "ALTER TABLE fact DROP COLUMN sum; ALTER TABLE approval DROP COLUMN sum;"
-             "DROP INDEX thread_by_change;"
-             "ALTER TABLE thread DROP COLUMN source; ALTER TABLE thread DROP COLUMN grp;"
-             "CREATE INDEX thread_by_change ON thread(owner, updated_ms, id);"
-             "ALTER TABLE fact DROP COLUMN link; ALTER TABLE thread DROP COLUMN links;"
-             "ALTER TABLE fact DROP COLUMN digest; DROP TABLE trimmed;"
-             "PRAGMA user_version=1");
+    file_sql(file_path, "DROP TABLE title_gram; DROP TABLE said_gram; DROP TABLE used; DROP TABLE "
+                        "session; DROP TABLE store;"
+                        "DROP TABLE key; ALTER TABLE thread DROP COLUMN hidden;"
+                        "DROP TABLE stock; DROP TABLE event;"
+                        "DROP TABLE stub; DROP TABLE noted; DROP TABLE checkpoint;"
+                        "ALTER TABLE fact DROP COLUMN sum; ALTER TABLE approval DROP COLUMN sum;"
+                        "DROP INDEX thread_by_change;"
+                        "ALTER TABLE thread DROP COLUMN source; ALTER TABLE thread DROP COLUMN grp;"
+                        "CREATE INDEX thread_by_change ON thread(owner, updated_ms, id);"
+                        "ALTER TABLE fact DROP COLUMN link; ALTER TABLE thread DROP COLUMN links;"
+                        "ALTER TABLE fact DROP COLUMN digest; DROP TABLE trimmed;"
+                        "PRAGMA user_version=1");
 }
 
 void file_backup_over_crash(const char *how)
