@@ -1,9 +1,11 @@
 // instructions.mjs -- what a turn costs, counted and not timed: the same figure on a busy machine as on a quiet one.
 // Compare two commits with it. Prints figures; fails on nothing.
 //
-//     node bench/instructions.mjs [TURNS [FUNCTIONS]]       PARLEY_BIN: the program (build/parley)
+//     node bench/instructions.mjs [TURNS [FUNCTIONS [DOOR]]]       PARLEY_BIN: the program (build/parley)
 //
 // The server runs under callgrind; 20 turns come first and do not count. FUNCTIONS: so many of the most expensive.
+// DOOR: typed (when none is named), responses, completions or ag-ui; there also what a token costs: what an answer of
+// many words takes more than one of few, for each delta that it has more.
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import http from 'node:http';
@@ -12,10 +14,18 @@ import { newFolder } from '../test/lib/program.mjs';
 import { Server, configured } from '../test/lib/server.mjs';
 
 const bin = process.env.PARLEY_BIN ?? path.resolve(import.meta.dirname, '../build/parley');
-const [turns = 100, functions = 0] = process.argv.slice(2).map(Number);
+const [turns = 100, functions = 0] = process.argv.slice(2, 4).map(Number), door = process.argv[4];
+let asked = 0;
+const DOORS = {
+    typed: (message) => ['/v1/chat/stream', { message }],
+    responses: (input) => ['/v1/responses', { input, stream: true }],
+    completions: (content) => ['/v1/chat/completions', { messages: [{ role: 'user', content }], stream: true }],
+    'ag-ui': (content) => ['/ag-ui', { threadId: `t${++asked}`, runId: `r${asked}`, protocolVersion: '1.0', messages: [{ id: `m${asked}`, role: 'user', content }] }],
+};
+const DELTA = /"text_delta"|"response.output_text.delta","|"delta":\{"content":|"TEXT_MESSAGE_CONTENT"/g;
 const dir = newFolder();
 const wrap = ['valgrind', '--tool=callgrind', `--callgrind-out-file=${dir}/out`, '--cache-sim=no'];
-const server = new Server({ config: configured(), dir, bin, wrap }).spawn();
+const server = new Server({ config: configured({ demo: { token_ms: door ? 5 : 0 } }), dir, bin, wrap }).spawn();
 const port = await server.listening(120000);
 
 const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
@@ -29,11 +39,13 @@ const ask = (method, where, body) => new Promise((yes, no) => {
 const control = (...args) => execFileSync('callgrind_control', [...args, String(server.child.pid)], { stdio: 'ignore' });
 
 let dumps = 0;
-async function count(name, message) {
-    for (let i = -20; i < turns; i++) {
+async function count(name, message, warm = 20) {
+    let deltas = 0;
+    for (let i = -warm; i < turns; i++) {
         if (i === 0) control('-z');
-        const { status, text } = await ask('POST', '/v1/chat/stream', { message });
+        const { status, text } = await ask('POST', ...DOORS[door ?? 'typed'](message));
         if (status !== 200) throw new Error(`${status}: ${text}`);
+        if (i >= 0) deltas += text.match(DELTA)?.length ?? 0;
     }
     control('-d', name);
     const out = `${dir}/out.${++dumps}`;
@@ -41,6 +53,7 @@ async function count(name, message) {
     const total = Number(/^totals: (\d+)/m.exec(fs.readFileSync(out, 'utf8'))[1]);
     console.log(`${name.padEnd(10)} ${Math.round(total / turns).toLocaleString('en')} instructions per turn`);
     for (const [where, n] of own(out).slice(0, functions)) console.log(`    ${String(Math.round(n / turns)).padStart(8)}  ${where}`);
+    return { total, deltas };
 }
 
 // What each function costs by itself, most first. (callgrind_annotate is misled by a count that begins in the middle.)
@@ -65,6 +78,11 @@ function own(file) {
     return [...cost].sort((a, b) => b[1] - a[1]);
 }
 
-await count('text', 'Hello');
-await count('tool', 'What is the weather in Tokyo?');
+if (door) {
+    const short = await count('few words', 'Hello', 3), long = await count('many words', 'Say 200 words', 3);
+    console.log(`${door}: ${Math.round((long.total - short.total) / (long.deltas - short.deltas)).toLocaleString('en')} instructions per delta, of ${long.deltas - short.deltas}`);
+} else {
+    await count('text', 'Hello');
+    await count('tool', 'What is the weather in Tokyo?');
+}
 process.exit(0);

@@ -14,7 +14,8 @@
 //
 // Printed are the medians, what lies between each of them and the direct one, and how much of that is
 // the disk's: two syncs, measured between the calls with as many bytes as the server wrote for each
-// (/proc/PID/io), in a file beside its own. What is left is ours, on any disk.
+// (/proc/PID/io), in a file beside its own. What is left is ours, on any disk. The last line is JSON, in
+// µs, for bench/run.
 import { execFileSync, spawn } from 'node:child_process';
 import fs from 'node:fs';
 import net from 'node:net';
@@ -120,10 +121,13 @@ try {
         for (const [name, way] of Object.entries(ways)) await timed(way, Math.ceil(Number(calls) / ROUNDS), name === 'a file' ? sync.call : undefined);
     const one = figures(sync.list), alone = figures(ways['direct, over a pipe'].list);
     console.log(`a sync of ${Math.round(ways['a file'].bytes / 2)} bytes`.padEnd(26) + `p50 ${one.p50.toFixed(3)} ms   p99 ${one.p99.toFixed(3)} ms`);
+    const told = {};
     for (const [name, way] of Object.entries(ways)) {
         const f = figures(way.list), added = f.p50 - alone.p50, theirs = name === 'memory' ? 0 : 2 * one.p50;
+        told[name] = Math.round(added * 1000);
         console.log(`${name.padEnd(26)}p50 ${f.p50.toFixed(3)} ms   p99 ${f.p99.toFixed(3)} ms` + (way.bytes ? `   added ${added.toFixed(3)} ms: the disk's ${theirs.toFixed(3)}, ours ${(added - theirs).toFixed(3)}` : ''));
     }
+    console.log(JSON.stringify({ added_us: told['a file'], disk_us: Math.round(2000 * one.p50), memory_us: told.memory }));
 } finally {
     for (const way of Object.values(ways)) way.end();
     fs.rmSync(dir, { recursive: true, force: true });
