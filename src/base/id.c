@@ -62,3 +62,27 @@ bool id_valid(struct str s, size_t max)
         if (!s.ptr[i] || !strchr(letters, s.ptr[i])) return false;
     return true;
 }
+
+static void put(struct str *to, size_t room, const char *from, size_t len)
+{
+    if (len > room - to->len) len = room - to->len;
+    memcpy((char *)to->ptr + to->len, from, len);
+    to->len += len;
+}
+
+struct str id_join(char *out, size_t room, const char *prefix, char separator, struct str of,
+                   int64_t n)
+{
+    char       digits[20], *end = digits + sizeof digits, *p = end;
+    struct str id = str_n(out, 0);
+
+    put(&id, room, prefix, strlen(prefix));
+    put(&id, room, &separator, 1);
+    if (of.len) put(&id, room, of.ptr, of.len);
+    if (n < 0) return id;
+    do *--p = (char)('0' + n % 10);
+    while (n /= 10);
+    put(&id, room, &separator, 1);
+    put(&id, room, p, (size_t)(end - p));
+    return id;
+}

@@ -15,5 +15,9 @@ void       id_bytes(void *out, size_t len); /* random bytes */
 void       id_letters(char *out, size_t len);
 /* [A-Za-z0-9_-]{1,max} */
 bool       id_valid(struct str s, size_t max);
+/* "msg_NAME_7" of prefix, separator, `of` and n (negative: none), in `out`, as much as fits: by
+ * hand, because dialects make one with every delta. */
+struct str id_join(char *out, size_t room, const char *prefix, char separator, struct str of,
+                   int64_t n);
 
 #endif

@@ -13,6 +13,7 @@
  */
 #include "dialect/agui.h"
 
+#include "base/id.h"
 #include "dialect/dialect.h"
 #include "dialect/payload.h"
 #include "run/metrics.h"
@@ -59,9 +60,7 @@ static void open_stream(struct encoder *e, const struct thread *t)
 
 struct str agui_id(char out[AGUI_ID_MAX], const char *prefix, struct str of, unsigned n)
 {
-    int len = n ? snprintf(out, AGUI_ID_MAX, "%s-" STR_FMT "-%u", prefix, STR_ARG(of), n)
-                : snprintf(out, AGUI_ID_MAX, "%s-" STR_FMT, prefix, STR_ARG(of));
-    return str_n(out, len < AGUI_ID_MAX ? (size_t)len : AGUI_ID_MAX - 1);
+    return id_join(out, AGUI_ID_MAX, prefix, '-', of, n ? (int64_t)n : -1);
 }
 
 static void put_id(struct jsonw *w, const char *key, const char *prefix, struct str of, unsigned n)

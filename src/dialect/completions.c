@@ -35,8 +35,7 @@ static void put_head(struct jsonw *w, struct str response, const char *object, i
 {
     char       id[16 + ID_LEN + 1];
     struct str name = response.len > ID_LEN ? str_from(response, response.len - ID_LEN) : response;
-    snprintf(id, sizeof id, "chatcmpl-" STR_FMT, STR_ARG(name));
-    jw_kstrz(w, "id", id);
+    jw_kstr(w, "id", id_join(id, sizeof id, "chatcmpl", '-', name, -1));
     jw_kstrz(w, "object", object);
     jw_kint(w, "created", created);
     jw_kstr(w, "model", model.len ? model : STR("parley"));

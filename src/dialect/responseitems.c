@@ -1,8 +1,6 @@
 /* responseitems.c -- see responseitems.h. */
 #include "dialect/responseitems.h"
 
-#include <stdio.h>
-
 #include "base/id.h"
 #include "dialect/payload.h"
 #include "run/approval.h"
@@ -149,8 +147,7 @@ void response_items(const struct fold *f, const struct fact *response,
 struct str item_id(char out[ITEM_ID_MAX], const char *prefix, struct str response, unsigned index)
 {
     struct str name = response.len > ID_LEN ? str_from(response, response.len - ID_LEN) : response;
-    int        n = snprintf(out, ITEM_ID_MAX, "%s_%.*s_%u", prefix, STR_ARG(name), index);
-    return str_n(out, (size_t)n < ITEM_ID_MAX ? (size_t)n : ITEM_ID_MAX - 1);
+    return id_join(out, ITEM_ID_MAX, prefix, '_', name, index);
 }
 
 /* --- one item --------------------------------------------------------------------------------- */

@@ -69,3 +69,14 @@ TEST(random_letters_fill_exactly_what_was_asked)
     id_letters(text + 1, 100);
     CHECK(text[0] == 0 && text[101] == 0 && id_valid(str_n(text + 1, 100), 100));
 }
+
+TEST(an_id_is_joined_from_its_parts_as_far_as_there_is_room)
+{
+    char out[16];
+    CHECK_STR(id_join(out, sizeof out, "msg", '_', STR("AbC"), 0), "msg_AbC_0");
+    CHECK_STR(id_join(out, sizeof out, "msg", '_', STR("AbC"), 1234567), "msg_AbC_1234567");
+    CHECK_STR(id_join(out, sizeof out, "run", '-', STR("7"), -1), "run-7");
+    CHECK_STR(id_join(out, 8, "run", '-', STR("123456"), 9), "run-1234");
+    CHECK_STR(id_join(out, 6, "longer", '-', STR("x"), 9), "longer");
+    CHECK_STR(id_join(out, sizeof out, "m", '-', STR_NONE, 9), "m--9");
+}
