@@ -5,7 +5,7 @@ import { squeeze } from './lib/page.mjs';
 import { equal, ok, test } from './lib/test.mjs';
 
 const payment = { messages: [{ role: 'user', content: 'Send 50 dollars to Hanako' }] };
-const linkIn = (answer) => new URL(/open (http\S+?)\. Nothing/.exec(answer.choices[0].message.content)[1]).pathname;
+const linkIn = (answer) => new URL(/open (http\S+?)\.(?: |$)/m.exec(answer.choices[0].message.content)[1]).pathname;
 
 async function asked(server, headers = {}) {
   const r = await fetch(`${server.url}/v1/chat/completions`, { method: 'POST', body: JSON.stringify(payment), headers });

@@ -4,25 +4,26 @@
 //     const { code, out } = await conformance(["server", "--url", ...], folder);
 //
 // The suite leaves its findings in the folder; what it said is in `out`.
-import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { skip, within } from "../lib/check.mjs";
-import { Program, ROOT } from "../lib/program.mjs";
+import { Program, ROOT, runToEnd } from "../lib/program.mjs";
 
 const here = import.meta.dirname;
 const suite = join(here, "node_modules/@modelcontextprotocol/conformance/dist/index.js");
 const idle = [];
 let runs = 0, found;
-const node22 = () => (found ??= spawnSync(join(ROOT, "scripts/node"), ["22"], { encoding: "utf8" }).stdout.trim());
+// It may have to be installed first, which takes half a minute: the tests beside this one go on meanwhile.
+const node22 = () => (found ??= runToEnd(join(ROOT, "scripts/node"), ["22"], { ms: 170000 }).then((r) => r.out.trim()));
 
-function host() {
-    const env = { ...process.env, PATH: `${node22()}:${process.env.PATH}` };
-    return new Program(join(node22(), "node"), [join(here, "conformance_host.mjs"), suite], { env, input: true }).spawn();
+function host(bin) {
+    const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` };
+    return new Program(join(bin, "node"), [join(here, "conformance_host.mjs"), suite], { env, input: true }).spawn();
 }
 
 export async function conformance(args, cwd, ms = 100000) {
-    if (!node22()) skip("the conformance suite needs Node 22");
-    const h = idle.pop() ?? host(), n = ++runs, from = [h.out.length, h.err.length];
+    const bin = await node22();
+    if (!bin) skip("the conformance suite needs Node 22");
+    const h = idle.pop() ?? host(bin), n = ++runs, from = [h.out.length, h.err.length];
     h.child.stdin.write(`${JSON.stringify({ n, args, cwd })}\n`);
     try {
         const [, code] = await h.says(new RegExp(`^=== ${n} (\\d+)$`, "m"), `the conformance suite: ${args.join(" ")}`, ms);
