@@ -77,10 +77,11 @@ static struct tool *tool_of(const struct seen *k)
     return t && t->definition.ptr && digest_of(t, hex) && str_is(k->digest, hex) ? t : NULL;
 }
 
-/* Whoever waited may go on. */
+/* Whoever waited may go on, and whoever shows the list shows another. */
 static void judged(struct hub *h)
 {
     struct thread *t;
+    registry_tell_watchers(h->setup.registry);
     for (size_t i = 0; (t = map_each(&h->threads, &i));)
         if (t->awaiting) hub_wait_place(h, t);
     hub_place_free(h);

@@ -340,6 +340,11 @@ bool registry_settled(const struct registry *r)
 void registry_tell(struct registry *r)
 {
     if (r->changed) r->changed(r->changed_ctx);
+    registry_tell_watchers(r);
+}
+
+void registry_tell_watchers(struct registry *r)
+{
     LIST_EACH (n, &r->watchers) {
         struct registry_watch *w = LIST_ITEM(n, struct registry_watch, node);
         w->changed(w->ctx);

@@ -94,6 +94,9 @@ void registry_look(struct registry *r, struct str tool_name);
  * inside a tool's start or cancel: `changed` may do anything. */
 void registry_tell(struct registry *r);
 void registry_watch(struct registry *r, struct registry_watch *w); /* told after `changed` */
+/* For whoever judges tools after they were listed: until then they are not offered, so those who
+ * looked when they were told have not found them. */
+void registry_tell_watchers(struct registry *r);
 
 /* Of the definition, for a listed tool: its names and words, schema, policy, and what runs it. An
  * approval remembers it: a tool that changed is asked again. 128 bits, because a stranger's server

@@ -1,5 +1,6 @@
 // mcp.mjs -- an MCP client as bare as can be, of either era: what it sends is what a test says.
-import { same } from './lib.mjs';
+import { same, test, until } from './lib.mjs';
+import { sha256 } from './org.mjs';
 
 export const MODERN = '2026-07-28', LEGACY = '2025-11-25';
 const BOTH = 'application/json, text/event-stream';
@@ -73,3 +74,32 @@ export class Legacy extends Mcp {
 
 export const outcome = (result) => result._meta['parley/outcome'];
 export const text = (result) => result.content.map((c) => c.text).join('\n');
+
+// --- what tests of the door share --------------------------------------------------------------------
+
+export const FORM = { elicitation: { form: {} } };
+export const isAsk = (e) => e.data?.method === 'elicitation/create';
+export const keys = (...list) => ({
+    keys: list.map(([key, principal, ...roles]) => ({ sha256: sha256(key), principal, roles })),
+});
+export const bearer = (key) => ({ authorization: `Bearer ${key}` });
+
+// Both eras, opened.
+const ERAS = {
+    modern: async (server, o) => new Modern(server, o),
+    legacy: (server, o) => new Legacy(server, o).open(),
+};
+export function each(name, work, eras = Object.keys(ERAS)) {
+    for (const era of eras)
+        test(`${era}: ${name}`, (t) => work(t, (server, o) => ERAS[era](server, o)));
+}
+export const pending = async (server, headers) =>
+    (await server.get('/v1/approvals?status=pending', headers)).json.approvals;
+export const asked = (server, n = 1, headers) => until(async () => {
+    const p = await pending(server, headers);
+    return p.length === n && p;
+}, `${n} questions`);
+export async function refusal(work, code) {
+    try { await work(); } catch (e) { same(e.code, code, e.message); return e; }
+    throw new Error(`not refused with ${code}`);
+}

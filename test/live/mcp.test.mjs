@@ -2,31 +2,12 @@
 // log as a model's call.
 import fs from 'node:fs';
 import path from 'node:path';
-import { createHash } from 'node:crypto';
 import { check, oneProcess, parley, same, test, until } from './lib.mjs';
-import { Legacy, MODERN, Modern, outcome, text } from './mcp.mjs';
+import { FORM, Legacy, MODERN, Modern, asked, bearer, each, isAsk, keys, outcome, pending, refusal, text } from './mcp.mjs';
 import { bank, payments } from './org.mjs';
 
 const PAY = { amount: 50, currency: 'USD', recipient: 'Hanako' };
-const hash = (key) => createHash('sha256').update(key).digest('hex');
-const keys = (...list) => ({ keys: list.map(([key, principal, ...roles]) => ({ sha256: hash(key), principal, roles })) });
-const bearer = (key) => ({ authorization: `Bearer ${key}` });
-
-// Both eras, opened.
-const ERAS = {
-    modern: async (server, o) => new Modern(server, o),
-    legacy: (server, o) => new Legacy(server, o).open(),
-};
-function each(name, work, eras = Object.keys(ERAS)) {
-    for (const era of eras) test(`${era}: ${name}`, (t) => work(t, (server, o) => ERAS[era](server, o)));
-}
-const pending = async (server, headers) => (await server.get('/v1/approvals?status=pending', headers)).json.approvals;
-const asked = (server, n = 1, headers) => until(async () => { const p = await pending(server, headers); return p.length === n && p; }, `${n} questions`);
 const decide = (server, id, confirmed, more, headers) => server.post(`/v1/approvals/${id}`, { confirmed, ...more }, headers);
-async function refusal(work, code) {
-    try { await work(); } catch (e) { same(e.code, code, e.message); return e; }
-    throw new Error(`not refused with ${code}`);
-}
 // A tool that appends a line to a file and answers; `more` over its entry.
 function noteTool(t, more = {}) {
     const dir = t.folder(), file = path.join(dir, 'notes');
@@ -350,8 +331,7 @@ each('there is an end to open questions', async (t, open) => {
 
 // --- asking the client's person --------------------------------------------------------------------------
 
-const FORM = { elicitation: { form: {} } }, URL_ = { elicitation: { url: {} } }, BOTH_ = { elicitation: { form: {}, url: {} } };
-const isAsk = (e) => e.data?.method === 'elicitation/create';
+const URL_ = { elicitation: { url: {} } }, BOTH_ = { elicitation: { form: {}, url: {} } };
 
 test('legacy: a form on the call\'s own stream decides, when the risk is not high', async (t) => {
     const { tool } = noteTool(t);

@@ -1,0 +1,133 @@
+// What passes through the door at /mcp from servers behind us: their lists that change, and the
+// questions that their tools ask.
+import path from 'node:path';
+import { ROOT, check, oneProcess, same, until } from './lib.mjs';
+import { FORM, Modern, asked, bearer, each, isAsk, keys, outcome, text }
+    from './mcp.mjs';
+
+const SCRIPT = path.join(ROOT, 'test/mcp/asking.mjs');
+const behind = { asking: { command: process.execPath, args: [SCRIPT], confirm: 'never' } };
+const names = async (c) => (await c.ask('tools/list')).tools.map((x) => x.name);
+const offered = (c, name) => until(async () => (await names(c)).includes(name), name);
+
+// --- notices ------------------------------------------------------------------------------------
+
+const CHANGED = 'notifications/tools/list_changed';
+const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId';
+const isChanged = (e) => e.data.method === CHANGED;
+const isAck = (e) => e.data.method === 'notifications/subscriptions/acknowledged';
+
+// A stream of notices, and which `_meta` those have: GET tells unasked, listen what it was asked for.
+async function notices(c, notifications = { toolsListChanged: true }) {
+    if (c.listen) return { stream: await c.listen() };
+    const { stream, id } = await c.send('subscriptions/listen', { notifications });
+    same((await stream.must(isAck)).data.params.notifications, notifications);
+    return { stream, meta: { [SUBSCRIPTION]: id } };
+}
+// Told, and what is listed from then on has the tool.
+async function told({ stream, meta }, c, name) {
+    let e;
+    do e = await stream.must(isChanged);
+    while (!(await names(c)).includes(name));
+    same(e.data.params?._meta, meta, 'whose notice it is');
+}
+
+each('a list of a server behind us that changes is told, and only to who asked', async (t, open) => {
+    oneProcess('each has its own servers behind it');
+    const server = await t.serve({ config: { mcpServers: behind } }), c = await open(server);
+    const other = new Modern(server);
+    await offered(c, 'asking__grow');
+    const stream = await notices(c), quiet = await notices(other, {});
+    check(!(await names(c)).includes('asking__fruit'), 'it comes later');
+    same(text(await c.call('asking__grow', {})), 'grown');
+    await told(stream, c, 'asking__fruit');
+    same(text(await c.call('asking__fruit', {})), 'an apple');
+    await server.term();
+    await quiet.stream.read();
+    same(quiet.stream.events.filter(isChanged), [], 'who did not ask for it');
+    same(quiet.stream.events.at(-1).data.result.resultType, 'complete', 'it was there to the end');
+});
+
+// --- a tool's own question ------------------------------------------------------------------------
+
+const SCHEMA = { type: 'object', required: ['account'],
+    properties: { account: { type: 'string' }, sure: { type: 'boolean' } } };
+const accept = (account) => ({ action: 'accept', content: { account } });
+
+// A call of the tool that asks: what its client is shown, how one answers that with any client
+// (which waits for nothing), and the result.
+async function question(c, amount) {
+    const params = { name: 'asking__ask', arguments: { amount } };
+    const { stream, id } = await c.send('tools/call', params);
+    if (c.answer) {
+        const ask = (await stream.must(isAsk)).data;
+        return { shown: ask.params, answer: (d, said) => d.answer(ask.id, said),
+            result: async () => (await c.result(stream, id)).result };
+    }
+    const { result: first } = await c.result(stream, id);
+    same([first.resultType, Object.keys(first.inputRequests)], ['input_required', ['question']]);
+    let last;
+    const answer = async (d, said) => {
+        const more = { requestState: first.requestState, inputResponses: { question: said } };
+        const sent = await d.send('tools/call', { ...params, ...more });
+        last = async () => (await d.result(sent.stream, sent.id)).result;
+        return sent.stream;
+    };
+    return { shown: first.inputRequests.question.params, answer, result: () => last() };
+}
+
+each('a tool that asks in the middle of its work is answered in the client', async (t, open) => {
+    const server = await t.serve({ config: { mcpServers: behind } });
+    const c = await open(server, { capabilities: FORM });
+    await offered(c, 'asking__ask');
+    const cases = [[accept('main'), 'accept {"account":"main"}'],
+        [{ action: 'decline' }, 'decline null']];
+    for (const [i, [said, want]] of cases.entries()) {
+        const q = await question(c, i);
+        same([q.shown.mode, q.shown.message],
+            ['form', `The server asking asks: "Pay ${i} from which account?"`]);
+        for (const member of Object.keys(SCHEMA))
+            same(q.shown.requestedSchema[member], SCHEMA[member], member);
+        await q.answer(c, said);
+        const r = await q.result();
+        same([outcome(r), text(r)], ['done', want]);
+    }
+    const rows = (await server.get('/v1/approvals')).json.approvals;
+    same(rows.map((a) => [a.decided_by, a.decided_via]), Array(2).fill(['local', 'mcp']));
+});
+
+each('its question is answered by nobody else\'s key, and by no agent\'s', async (t, open) => {
+    const auth = keys(['u', 'ada', 'user'], ['b', 'bob', 'user'], ['g', 'ada', 'agent']);
+    const server = await t.serve({ config: { auth, mcpServers: behind } });
+    const client = (key) => open(server, { capabilities: FORM, key });
+    const ada = await client('u'), bob = await client('b'), agent = await client('g');
+    await offered(ada, 'asking__ask');
+    const q = await question(ada, 12);
+    if (bob.answer) {
+        await q.answer(bob, accept('of bob'));
+        const stolen = Object.assign(await client('b'), { session: ada.session });
+        same((await q.answer(stolen, accept('of bob'))).status, 404, 'in a session of hers');
+    } else {
+        const refused = await q.answer(bob, accept('of bob'));
+        same(refused.json.error.code, -32602, 'a call that is not theirs');
+    }
+    await q.answer(agent, accept('of the agent'));
+    const [row] = await asked(server, 1, bearer('u'));
+    await q.answer(ada, accept('of ada'));
+    same(text(await q.result()), 'accept {"account":"of ada"}');
+    const { decided_by, decided_via } =
+        (await server.get(`/v1/approvals/${row.id}`, bearer('u'))).json;
+    same([decided_by, decided_via], ['ada', 'mcp']);
+});
+
+each('a client without forms waits for the page to answer it', async (t, open) => {
+    const server = await t.serve({ config: { mcpServers: behind } }), c = await open(server);
+    await offered(c, 'asking__ask');
+    const { stream, id } = await c.send('tools/call',
+        { name: 'asking__ask', arguments: { amount: 7 } });
+    const [row] = await asked(server);
+    const payload = { account: 'by hand' };
+    same((await server.post(`/v1/approvals/${row.id}`, { confirmed: true, payload })).status, 200);
+    same(text((await c.result(stream, id)).result), 'accept {"account":"by hand"}');
+    check(!stream.events.some(isAsk), 'it was not asked itself');
+});
