@@ -1,8 +1,8 @@
 // What passes through the door at /mcp from servers behind us: their lists that change, and the
-// questions that their tools ask.
+// questions that their tools ask; and how many streams of notices one may have.
 import path from 'node:path';
-import { ROOT, check, oneProcess, same, until } from './lib.mjs';
-import { FORM, Modern, asked, bearer, each, isAsk, keys, outcome, text }
+import { ROOT, check, oneProcess, same, test, until } from './lib.mjs';
+import { FORM, Legacy, Modern, asked, bearer, each, isAsk, keys, outcome, text }
     from './mcp.mjs';
 
 const SCRIPT = path.join(ROOT, 'test/mcp/asking.mjs');
@@ -17,7 +17,7 @@ const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId';
 const isChanged = (e) => e.data.method === CHANGED;
 const isAck = (e) => e.data.method === 'notifications/subscriptions/acknowledged';
 
-// A stream of notices, and which `_meta` those have: GET tells unasked, listen what it was asked for.
+// A stream of notices, and which `_meta` those have: GET tells unasked, listen what it is asked.
 async function notices(c, notifications = { toolsListChanged: true }) {
     if (c.listen) return { stream: await c.listen() };
     const { stream, id } = await c.send('subscriptions/listen', { notifications });
@@ -32,7 +32,7 @@ async function told({ stream, meta }, c, name) {
     same(e.data.params?._meta, meta, 'whose notice it is');
 }
 
-each('a list of a server behind us that changes is told, and only to who asked', async (t, open) => {
+each('a list behind us that changes is told, and only to who asked', async (t, open) => {
     oneProcess('each has its own servers behind it');
     const server = await t.serve({ config: { mcpServers: behind } }), c = await open(server);
     const other = new Modern(server);
@@ -46,6 +46,30 @@ each('a list of a server behind us that changes is told, and only to who asked',
     await quiet.stream.read();
     same(quiet.stream.events.filter(isChanged), [], 'who did not ask for it');
     same(quiet.stream.events.at(-1).data.result.resultType, 'complete', 'it was there to the end');
+});
+
+test('of each kind of stream one principal may have eight', async (t) => {
+    oneProcess('each counts its own');
+    const auth = keys(['a', 'ada', 'user'], ['b', 'bob', 'user']);
+    const server = await t.serve({ config: { auth } });
+    const legacy = (key) => new Legacy(server, { key }).open();
+    const ada = await legacy('a'), again = await legacy('a'), bob = await legacy('b');
+    const subscribe = { notifications: { toolsListChanged: true } };
+    const modern = (key) => async () =>
+        (await new Modern(server, { key }).send('subscriptions/listen', subscribe)).stream;
+    const kinds = [[() => ada.listen(), () => again.listen(), () => bob.listen()],
+        [modern('a'), modern('a'), modern('b')]];
+    for (const [mine, alsoMine, theirs] of kinds) {
+        const open = [];
+        for (let i = 0; i < 8; i++) open.push(await (i % 2 ? alsoMine : mine)());
+        same(open.map((s) => s.status), Array(8).fill(200));
+        const { status, headers, json } = await alsoMine();
+        same([status, json.error.code, json.error.data.code], [429, -32603, 'rate_limited']);
+        check(Number(headers['retry-after']) > 0, 'when to come again');
+        same((await theirs()).status, 200, 'another principal');
+        await open[0].close();
+        await until(async () => (await mine()).status === 200, 'the place of one that was closed');
+    }
 });
 
 // --- a tool's own question ------------------------------------------------------------------------

@@ -10,7 +10,7 @@
 /* what a request lacks that asks for tasks */
 #define MCPS_NEEDS_TASKS \
     "{\"requiredCapabilities\":{\"extensions\":{\"" MCP_META("tasks") "\":{}}}}"
-#define MCPS_STREAMS_MAX 8 /* of notices, per principal */
+#define MCPS_STREAMS_MAX 8 /* of notices, per principal: GET and listen each */
 #define MCPS_PLACE_MAX \
     256 /* bytes of a request's id and its progress token, in the ids of events */
 

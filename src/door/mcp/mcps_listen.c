@@ -173,8 +173,10 @@ static struct stream *stream_new(struct mcps *m, struct request *q, struct str i
 {
     unsigned       theirs = 0;
     struct stream *s = NULL;
-    LIST_EACH (n, &m->streams)
-        theirs += str_eq(LIST_ITEM(n, struct stream, node)->owner, owner_of(q));
+    LIST_EACH (n, &m->streams) {
+        struct stream *o = LIST_ITEM(n, struct stream, node);
+        theirs += !o->id.ptr == !id.ptr && str_eq(o->owner, owner_of(q));
+    }
     if (theirs < MCPS_STREAMS_MAX) s = mem_alloc(sizeof *s);
     if (!s) {
         mcps_unavailable(q->conn, id,
