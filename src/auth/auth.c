@@ -214,9 +214,8 @@ bool auth_stands(const struct auth *a, struct arena *mem, struct principal *p)
 
 /* --- for whom a key asks ---------------------------------------------------------------------- */
 
-/* Its time counts when the request is made; what is begun with it goes on. */
-static struct str signed_user(struct str secret, struct arena *mem, struct str token,
-                              const char **why)
+static struct str signed_user(struct str secret, struct arena *mem, struct principal *p,
+                              struct str token, const char **why)
 {
     struct jwt_keys   keys = { 0 };
     struct jwt_rules  rules = { .algorithms = ALG_HS256, .sole = true };
@@ -225,17 +224,18 @@ static struct str signed_user(struct str secret, struct arena *mem, struct str t
         jwt_keys_read(&keys, secret, ALG_HS256, why) == OK &&
         jwt_check(&keys, &rules, token, clock_wall_ms() / 1000, mem, &claims, why) == JWT_GOOD;
     jwt_keys_done(&keys);
+    if (good) p->until_s = claims.expires_s;
     return good ? claims.subject : STR_NONE;
 }
 
-struct str auth_user(const struct auth *a, struct arena *mem, const struct principal *p,
-                     struct str value, const char **why)
+struct str auth_user(const struct auth *a, struct arena *mem, struct principal *p, struct str value,
+                     const char **why)
 {
     const struct auth_key *k = key_of(a->setup, mem, p);
 
     *why = "unknown key";
     if (!k) return STR_NONE;
-    if (k->user_secret.len) return signed_user(k->user_secret, mem, value, why);
+    if (k->user_secret.len) return signed_user(k->user_secret, mem, p, value, why);
     /* It would be another name with each token, and one that looks as if somebody had checked
      * it. */
     *why = "a signed token in place of a name, and no \"user_secret\" to check it with";

@@ -79,10 +79,10 @@ MUST_CHECK enum auth_verdict auth_token(struct auth *a, struct str token, struct
                                         struct principal *out, const char **why);
 
 /* Whom somebody with a key asks for, as `value` of their user_header says: a name, or where the key
- * has a secret for it the subject of a token that is signed with that. STR_NONE: it is not to be
- * believed, *why as above. */
-struct str auth_user(const struct auth *a, struct arena *mem, const struct principal *p,
-                     struct str value, const char **why);
+ * has a secret for it the subject of a token that is signed with that; p->until_s is then the
+ * token's. STR_NONE: it is not to be believed, *why as above. */
+struct str auth_user(const struct auth *a, struct arena *mem, struct principal *p, struct str value,
+                     const char **why);
 
 struct sessions *auth_sessions(struct auth *a);
 /* Whose session outlived the start it was made in: does what they showed then (p->proof) still

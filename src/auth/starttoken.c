@@ -28,6 +28,9 @@ void start_token_hide(void)
         OPENSSL_cleanse(value, strlen(value));
     }
     if (found) unsetenv("PARLEY_TOKEN");
+    /* Commands that answer are given it as a key: other programs of this user read it from /proc,
+     * where they may trace us. */
+    if (found || getenv("PARLEY_KEY")) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
 /* What a header, an address and a shell carry as it is. */

@@ -30,7 +30,8 @@ struct start_token {
 };
 
 /* First of all in a process: takes PARLEY_TOKEN out of the environment, also out of the bytes that
- * /proc shows. */
+ * /proc shows. With it, or with PARLEY_KEY, which commands that answer carry, the process cannot be
+ * looked into by others of its user. */
 void                start_token_hide(void);
 /* PARLEY_TOKEN was not set, or follows START_TOKEN_RULE; asked before start_token_make */
 bool                start_token_good(void);

@@ -6,6 +6,7 @@
 #include "base/id.h"
 #include "base/jsonw.h"
 #include "dialect/agui.h"
+#include "dialect/request.h"
 #include "run/declared.h"
 
 #define CONTEXT_ENTRIES 32
@@ -484,6 +485,7 @@ static bool read_decision(struct command *c, const struct agui_entry *in, const 
         (!is_null(reason) && (reason->type != JSON_STRING || reason->str.len > 4096)))
         return malformed(p);
     x->confirmed = approved->boolean;
+    if (request_contradicts(in->payload, x->confirmed)) return malformed(p);
     x->reason = jv_str(reason);
     const struct jv *grant = jv_get(in->payload, "grant");
     if (x->confirmed && !is_null(grant)) x->grant = grant;

@@ -31,8 +31,9 @@ static bool read_kind(const struct jv *v, struct mcprpc *m, struct mcprpc_fault 
     m->params = jv_get(v, "params");
     m->meta = jv_get(m->params, "_meta");
     m->method = jv_str(method);
-    m->result = jv_get(v, "result");
-    if (!method && m->id.ptr && (m->result || jv_get(v, "error"))) {
+    const struct jv *error = jv_get(v, "error");
+    m->result = error ? NULL : jv_get(v, "result"); /* who says both has said no yes */
+    if (!method && m->id.ptr && (m->result || error)) {
         m->kind = RPC_ANSWER;
         return true;
     }

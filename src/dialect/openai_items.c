@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/jsonw.h"
 #include "dialect/openai_int.h"
+#include "dialect/request.h"
 
 #define FILES_MAX 64
 
@@ -213,6 +214,9 @@ static bool read_approval(struct oai_read *r, const struct jv *v, struct oai_ite
         return oai_refuse(r, 422, "malformed_answer", at(r, x->index, "approve"),
                           "\"approve\" must be true or false.");
     x->approve = yes->boolean;
+    if (request_contradicts(v, x->approve))
+        return oai_refuse(r, 422, "malformed_answer", at(r, x->index, "approve"),
+                          "An answer is yes or no, not both.");
     x->grant = given(v, "grant");
     x->input = given(v, "input");
     x->reason = jv_str_at(v, "reason");

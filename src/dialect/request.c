@@ -268,14 +268,24 @@ static const struct jv *unwrap(struct command *c, const struct jv *v)
     return json_parse(&c->arena, r->str, &inner, NULL) == OK ? inner : NULL;
 }
 
+bool request_contradicts(const struct jv *v, bool yes)
+{
+    static const char *const words[] = { "confirmed", "approved", "approve" };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const struct jv *said = jv_get(v, words[i]);
+        if (said && said->type != JSON_NULL && jv_true(said) != yes) return true;
+    }
+    return jv_get(v, "response") != NULL; /* an answer within the answer */
+}
+
 bool request_answer(struct command *c, const struct jv *v, struct refusal *why)
 {
     v = unwrap(c, v);
     const struct jv *a = jv_get(v, "confirmed"), *b = jv_get(v, "approved");
     if (!jv_is(v, JSON_OBJECT) || (!a && !b)) return malformed(why);
     if ((a && a->type != JSON_BOOL) || (b && b->type != JSON_BOOL)) return malformed(why);
-    if (a && b && a->boolean != b->boolean) return malformed(why);
     c->decide.confirmed = a ? a->boolean : b->boolean;
+    if (request_contradicts(v, c->decide.confirmed)) return malformed(why);
     return read_terms(c, v, why);
 }
 

@@ -34,6 +34,8 @@ MUST_CHECK bool request_action(struct command *c, struct str body, struct refusa
 /* {"confirmed":true,...}: the accepted spellings of an answer (doors, adk-confirmation 4). `v` is
  * the answer object or an ADK wrapper. */
 MUST_CHECK bool request_answer(struct command *c, const struct jv *v, struct refusal *why);
+/* Does another of the words for an answer in `v` say otherwise? Such an answer decides nothing. */
+bool            request_contradicts(const struct jv *v, bool yes);
 /* {"result":...} or {"error":"..."} */
 MUST_CHECK bool request_result(struct command *c, const struct jv *v, struct refusal *why);
 /* Parses a body that must be a JSON object. Empty: an empty object when `optional`. */

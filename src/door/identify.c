@@ -208,12 +208,16 @@ static enum identity local(struct app *a, struct request *q)
 static enum identity on_behalf(const struct app *a, const struct request *q, struct principal *p,
                                const char **why)
 {
-    char       name[64];
-    struct str value;
-    if (p->user_header.len >= sizeof name) return IDENTITY_BAD;
-    memcpy(name, p->user_header.ptr, p->user_header.len);
-    name[p->user_header.len] = 0;
-    value = auth_user(a->auth, q->arena, p, str_trim(request_header(q, name)), why);
+    struct str value = STR_NONE;
+    unsigned   times = 0;
+    for (size_t i = 0; i < q->header_count; i++)
+        if (str_eq_nocase(q->headers[i].name, p->user_header)) {
+            value = q->headers[i].value;
+            times++;
+        }
+    *why = "the header that names the person came more than once";
+    if (times > 1) return IDENTITY_BAD;
+    value = auth_user(a->auth, q->arena, p, str_trim(value), why);
     if (!value.ptr) return IDENTITY_BAD;
     *why = "the header that names the person is missing, or no name";
     if (!value.len || p->name.len + 1 + value.len > PRINCIPAL_MAX) return IDENTITY_BAD;

@@ -689,6 +689,11 @@ static void come_in(struct live *l, struct arena *a, struct str type, const stru
     enum auth_verdict v = type_is(type, "auth")
                               ? auth_token(l->app->auth, jv_str_at(m, "token"), a, &p, &why)
                               : AUTH_BAD;
+    /* the key of a chat program is nobody's by itself: whom it asks for stands in a header */
+    if (v == AUTH_GOOD && p.user_header.len) {
+        v = AUTH_BAD;
+        why = "a key with user_header must come with the handshake";
+    }
     if (v == AUTH_BAD) unauthorized(l, why);
     else if (v == AUTH_LATER) turn_away(l, 1013, "the keys are being fetched");
     else if (!(p.roles & ROLE_USER)) turn_away(l, 1008, "your role has no conversations");

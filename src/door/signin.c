@@ -127,7 +127,13 @@ void session_begin(struct server *s, struct request *q)
     struct str token = token_of(q);
     if (!token.ptr) return;
     switch (auth_token(a->auth, token, q->arena, &p, &why)) {
-    case AUTH_GOOD: begin(a, q, &p); return;
+    case AUTH_GOOD:
+        if (!p.user_header.len) {
+            begin(a, q, &p);
+            return;
+        }
+        why = "a key with user_header has no session of its own";
+        /* fall through */
     case AUTH_BAD:
         identify_failed(q->conn, why, q->path);
         conn_header(q->conn, "WWW-Authenticate",

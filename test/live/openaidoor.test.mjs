@@ -1,6 +1,7 @@
 // The doors of OpenAI's shape when something is odd: a model that fails, a number inside a character, a
 // response that was never kept, an address or a method that is none.
 import { createHmac } from 'node:crypto';
+import { Ws } from '../lib/ws.mjs';
 import { check, same, test } from './lib.mjs';
 import { Chat, asksOf, respond, stream, textOf } from './openai.mjs';
 import { as, auth, script, sha256 } from './org.mjs';
@@ -210,4 +211,32 @@ test('a chat program that signs whom it asks for is believed by its signature al
     same([await seen(token({ sub: 'u1', exp: soon + 60 })), await seen(token({ sub: 'u2', exp: soon }))], [200, 404], 'a renewed token is the same person');
     same([await status('u1', 'p'), await status(token({ sub: 'u1', exp: soon }), 'p')], [200, 401], 'a token is no name');
     check(!server.err.includes(SECRET), 'the secret is not logged');
+});
+
+test('nobody is a chat program by itself, and whom it asks for is so for as long as its token', async (t) => {
+    const keys = [{ sha256: sha256('w'), principal: 'webui', user_header: 'X-User', user_secret: 'env:CHAT_SECRET' }, { sha256: sha256('p'), principal: 'plain', user_header: 'X-User' }];
+    const server = await t.serve({ config: { auth: { keys } }, env: { CHAT_SECRET: SECRET } });
+    for (const key of ['w', 'p']) {
+        const ws = await Ws.open(t, server, '/live', { headers: { 'X-User': 'kim' } });
+        ws.send(JSON.stringify({ type: 'auth', token: key }));
+        await ws.ended();
+        same([ws.code, ws.texts], [4401, []], 'a first message names no person');
+        const session = await server.post('/v1/session', { token: key }, { 'x-user': 'kim' });
+        same([session.status, session.headers['set-cookie']], [401, undefined]);
+    }
+    const both = await server.get('/v1/models', { authorization: 'Bearer p', 'x-user': ['ceo', 'mallory'] });
+    same(both.status, 401, 'two names are none');
+    const exp = Math.floor(Date.now() / 1000) + 600, who = { authorization: 'Bearer w', 'x-user': token({ sub: 'u1', exp }) };
+    same(Date.parse((await server.get('/v1/session', who)).json.until), exp * 1000);
+});
+
+test('an answer that says yes and no decides nothing', async (t) => {
+    const server = await t.serve({});
+    const [q] = asksOf(await respond(server, { input: 'Send 50 dollars to Hanako' }));
+    const item = (more) => ({ type: 'mcp_approval_response', approval_request_id: q.id, approve: true, ...more });
+    for (const more of [{ approved: false }, { confirmed: false }, { response: '{"confirmed":false}' }])
+        same((await server.post('/v1/responses', { input: [item(more)] })).status, 422, JSON.stringify(more));
+    for (const body of [{ confirmed: true, response: '{"confirmed":false}' }, { confirmed: true, approve: false }])
+        same((await server.post(`/v1/approvals/${q.id}`, body)).status, 422, JSON.stringify(body));
+    same([(await server.get(`/v1/approvals/${q.id}`)).json.status, server.ledger().length], ['pending', 0]);
 });

@@ -44,6 +44,15 @@ TEST(an_mcp_message_is_a_request_a_notice_or_an_answer)
     CHECK(m.kind == RPC_ANSWER && m.result);
 }
 
+TEST(an_answer_that_is_also_an_error_is_no_yes)
+{
+    struct mcprpc m;
+    CHECK(read("{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"result\":{\"action\":\"accept\"},"
+               "\"error\":{\"code\":-1,\"message\":\"no\"}}",
+               (struct mcprpc_heads){ 0 }, &m) == 0);
+    CHECK(m.kind == RPC_ANSWER && !m.result);
+}
+
 TEST(an_mcp_message_that_is_none_says_why_with_the_id_it_has)
 {
     struct mcprpc m;
