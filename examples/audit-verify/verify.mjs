@@ -151,6 +151,7 @@ for (const o of record) {
         lines.push(o.line);
     } else if (o.type === 'log') {
         if (o.log !== name(o)) problem(`${o.log} has another name`);
+        if (logs.has(o.log)) problem(`${o.thread}: it is told twice`);
         logs.set(o.log, { ...o, last: o.head, at: 0, head: Buffer.alloc(32), links: new Map(), lost: new Map(), calls: new Map() });
     } else if (o.type === 'fact') {
         fact(o, logs.get(o.log));

@@ -163,7 +163,7 @@ enum err sign_check(const struct sign_keys *k, struct str line, struct arena *a,
     struct jv             *v;
     const struct sign_key *key;
 
-    if (!str_split(&rest, '.', &head) || !str_split(&rest, '.', &body) ||
+    if (!str_split(&rest, '.', &head) || !str_split(&rest, '.', &body) || !rest.ptr ||
         jwt_base64url(a, head, &head) || jwt_base64url(a, body, payload) ||
         jwt_base64url(a, rest, &sig) || json_parse(a, head, &v, NULL))
         return a->failed ? ERR_NOMEM : ERR_SYNTAX;

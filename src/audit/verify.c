@@ -41,6 +41,7 @@ struct work {
     struct arena      *a; /* what is kept */
     struct arena       scratch;
     struct map         logs;
+    struct map         told;  /* names of logs: each is there once */
     struct line       *lines; /* [number - 1] */
     size_t             line_cap;
     uint64_t           last; /* number of the store's last checkpoint */
@@ -269,6 +270,16 @@ static bool is_noted(const struct noted *n, uint64_t seq)
     return false;
 }
 
+/* A twin beside it would be compared with what checkpoints noted of the other one, or with nothing,
+ * and might be what a server goes on with. */
+static void only_once(struct work *k, struct log_name log, struct str key)
+{
+    struct str kept = arena_dup(k->a, key);
+
+    if (map_get(&k->told, key)) broken(k, log, "it is in the store twice", k->seq);
+    else if (!kept.ptr || map_put(&k->told, kept, k)) k->failed = true;
+}
+
 static void begin(struct work *k, struct str name)
 {
     k->chain = (struct chain_check){ 0 };
@@ -300,6 +311,10 @@ static bool on_log(struct store_walk *w, const struct walk_log *l)
     if (!k->v->logs && !k->v->stubs) check_all_kept(k);
     chain_name(l->log, l->created_ms, name);
     begin(k, str_c(name));
+    only_once(k, l->log,
+              arena_printf(&k->scratch, STR_FMT "\n" STR_FMT, STR_ARG(l->log.owner),
+                           STR_ARG(l->log.thread)));
+    arena_reset(&k->scratch);
     k->v->logs++;
     return !k->failed;
 }
@@ -610,6 +625,7 @@ enum err verify_store(struct verify *v, struct str url, struct arena *a, struct 
 
     arena_init(&k.scratch, 0);
     map_init(&k.logs);
+    map_init(&k.told);
     e = store_walk(url, &k.w, a, why);
     if (!e && !v->logs && !v->stubs) check_all_kept(&k);
     if (!e) check_gone(&k);
@@ -618,6 +634,7 @@ enum err verify_store(struct verify *v, struct str url, struct arena *a, struct 
         e = ERR_NOMEM;
     }
     map_done(&k.logs);
+    map_done(&k.told);
     mem_free(k.lines);
     mem_free(k.losses);
     arena_done(&k.scratch);
