@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import http from 'node:http';
 import { cluster } from '../cluster/lib.mjs';
+import { until } from '../lib/check.mjs';
 import { bank, payments } from '../live/org.mjs';
 import { violations } from './lib/look.mjs';
 import { squeeze } from './lib/page.mjs';
@@ -121,7 +122,7 @@ test('what a node that was taken for dead tells of its tool is shown beside the 
   await tab.signIn(key);
   await tab.send(payment);
   await tab.approve();
-  while (!reached) await new Promise((yes) => setTimeout(yes, 20));
+  await until(() => reached, 'the bank to be asked');
   const holder = await c.holder(await tab.thread());
   holder.sleep(true);
   t.defer(() => holder.sleep(false));
