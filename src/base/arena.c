@@ -124,12 +124,12 @@ void arena_done(struct arena *a)
     arena_init(a, a->max);
 }
 
-/* As much again as is in use: the number of chunks grows with the logarithm. */
+/* Half as much again as is in use: the number of chunks grows with the logarithm, and of what an
+ * idle conversation holds a third at most is room. */
 static size_t chunk_size(const struct arena *a, size_t need)
 {
-    size_t n = a->used < CHUNK_MIN   ? CHUNK_MIN
-               : a->used > CHUNK_MAX ? CHUNK_MAX
-                                     : a->used / ALIGN * ALIGN;
+    size_t half = a->used / 2;
+    size_t n = half < CHUNK_MIN ? CHUNK_MIN : half > CHUNK_MAX ? CHUNK_MAX : half / ALIGN * ALIGN;
     return n < need ? need : n;
 }
 

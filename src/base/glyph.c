@@ -66,8 +66,6 @@ bool glyph_mark(uint32_t cp)
 
 /* --- showing -------------------------------------------------------------------- */
 
-#define MARKS_MAX 2 /* on one character: Vietnamese needs them */
-
 /* Typographers' blanks, joiners, and how a picture is to be drawn: every language and every model
  * writes them, and what is lost without them is looks. */
 static bool show_plain(struct buf *out, uint32_t cp)
@@ -99,12 +97,13 @@ static bool show_special(struct buf *out, uint32_t cp, enum glyph_way way)
 
 void glyph_show(struct buf *out, struct str s, enum glyph_way way)
 {
-    unsigned marks = way == GLYPH_TEXT ? 0 : MARKS_MAX, n; /* a text's letter may stand before it */
+    unsigned marks = way == GLYPH_TEXT ? 0 : GLYPH_MARKS,
+             n; /* a text's letter may stand before it */
     uint32_t cp;
     if (way == GLYPH_QUOTED) buf_chr(out, '"');
     for (; s.len; s = str_from(s, n)) {
         n = utf8_decode(s, &cp);
-        bool mark = glyph_mark(cp), lost = mark && marks >= MARKS_MAX;
+        bool mark = glyph_mark(cp), lost = mark && marks >= GLYPH_MARKS;
         marks = mark ? marks + 1 : 0;
         if (show_special(out, cp, way)) continue;
         if (lost || glyph_hidden(cp)) buf_printf(out, "\\u{%04X}", (unsigned)cp);

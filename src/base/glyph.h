@@ -14,6 +14,7 @@
 
 /* Shows nothing, breaks the line, turns the direction around, or looks like a blank and is none. */
 bool glyph_hidden(uint32_t cp);
+#define GLYPH_MARKS 2 /* on one character: Vietnamese needs them */
 /* A mark that is drawn onto the character before it. */
 bool glyph_mark(uint32_t cp);
 /* 0 to 9: a digit of any script, wide, raised, lowered, circled or mathematical; -1: it is none. */

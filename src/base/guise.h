@@ -1,8 +1,10 @@
-/* guise.h -- words that are taken for other words, because their letters look like Latin ones.
+/* guise.h -- text as it is, on a page without script: nothing hidden, nothing in disguise.
  *
  * "pаypal" with a Cyrillic а, "рау" of Cyrillic letters alone in a text that has nothing else of
- * that alphabet, letters borrowed from mathematics, wide letters between narrow ones. The page
- * judges by the same rules (web/src/chat/reveal.ts); this is for pages without script.
+ * that alphabet, words wholly of Lisu or Cherokee letters that look Latin, letters borrowed from
+ * mathematics or phonetics, wide letters between narrow ones, digits of other scripts beside ours,
+ * what is taken for a point or a slash; what cannot be seen or strikes out; blanks that push what
+ * follows out of sight. The page judges by the same rules and lists (web/src/chat/reveal.ts).
  */
 #ifndef PARLEY_GUISE_H
 #define PARLEY_GUISE_H
@@ -10,8 +12,9 @@
 #include "base/buf.h"
 #include "base/str.h"
 
-/* Appends `s`, the letters that only look Latin spelled out: "p\u{0430}ypal". A text that is
- * written in another alphabet anyway stays as it is. */
+/* Appends `s`, what is not what it seems spelled out: "p\u{0430}ypal", and counted where it comes
+ * again: "5\u{0020 × 300}000". Ends of lines stay ends of lines. A text that is written in another
+ * alphabet anyway stays as it is. The result is always valid UTF-8. */
 void guise_show(struct buf *out, struct str s);
 
 #endif

@@ -49,6 +49,11 @@ static inline void list_take(struct list *to, struct list *from)
     to->prev = from->prev;
     list_init(from);
 }
+static inline void list_put_back(struct list *to, struct list *from) /* the same, to the front */
+{
+    list_take(from, to);
+    list_take(to, from);
+}
 #define LIST_ITEM(node, type, member) ((type *)(void *)((char *)(node)-offsetof(type, member)))
 /* The body may remove `n` itself. */
 #define LIST_EACH(n, l)                                             \

@@ -260,6 +260,7 @@ void rest_links(struct server *s, struct request *q)
 static const char STYLE[] =
     "body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:0 auto;padding:1.5rem 1rem 0;"
     "color:#1b1d1f;background:#fbfbfa}"
+    "main{white-space:pre-wrap}"
     ".by,dt,label,.as{color:#5d6469;font-size:.875rem;line-height:1.5rem}"
     ".by,.as{margin:0}"
     "h1{font-size:1.3rem;line-height:1.35;margin:.25rem 0 1rem;overflow-wrap:anywhere}"
@@ -384,15 +385,15 @@ static void put_moment(struct buf *b, const char *name, struct str rfc3339)
     put_row(b, name, (struct str){ text, (size_t)n });
 }
 
-static void put_arguments(struct buf *b, const struct jv *input)
+static void put_arguments(struct buf *b, const struct linkwords *w, const struct jv *input)
 {
     size_t n = 0;
     if (!jv_is(input, JSON_OBJECT)) return;
     JV_EACH (m, input) {
         buf_lit(b, n++ ? "<dt>" : "<dl class=\"what\"><dt>");
-        html_put(b, m->key);
+        html_put_or(b, m->key, w->no_name);
         buf_lit(b, "</dt><dd>");
-        html_put(b, m->type == JSON_STRING ? m->str : m->raw);
+        html_put_or(b, m->type == JSON_STRING ? m->str : m->raw, w->empty);
         buf_lit(b, "</dd>");
     }
     if (n) buf_lit(b, "</dl>");
@@ -480,7 +481,7 @@ static void write_question(struct buf *b, const struct app *a, const struct askl
     begin_page(b, a, w, w->waiting);
     html_put(b, jv_str_at(row, "ask"));
     buf_lit(b, "</h1><form method=\"post\">");
-    put_arguments(b, jv_get(row, "input"));
+    put_arguments(b, w, jv_get(row, "input"));
     buf_lit(b, "<dl>");
     put_row(b, w->asked_by, k->owner);
     if (sight_words(a->hub, k->owner, k->person)) put_row(b, w->said, jv_str_at(row, "said"));

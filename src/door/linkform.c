@@ -1,7 +1,6 @@
 /* linkform.c -- see linkform.h. */
 #include "door/linkform.h"
 
-#include "base/glyph.h"
 #include "base/guise.h"
 #include "base/jsonw.h"
 #include "run/approval.h"
@@ -26,15 +25,18 @@ static void html_attr(struct buf *out, struct str s)
 
 void html_put(struct buf *out, struct str s)
 {
-    struct buf seen, shown;
-    buf_init(&seen, 0);
+    struct buf shown;
     buf_init(&shown, 0);
-    glyph_show(&seen, s, GLYPH_LINE);
-    guise_show(&shown, buf_view(&seen));
+    guise_show(&shown, s);
     html_attr(out, buf_view(&shown));
-    if (seen.err || shown.err) out->err = ERR_NOMEM;
-    buf_done(&seen);
+    if (shown.err) out->err = ERR_NOMEM;
     buf_done(&shown);
+}
+
+void html_put_or(struct buf *out, struct str s, const char *nothing)
+{
+    if (s.len) html_put(out, s);
+    else buf_printf(out, "<i>%s</i>", nothing);
 }
 
 /* --- what came -------------------------------------------------------------------------------- */
@@ -503,7 +505,7 @@ static void write_field(struct buf *out, struct arena *a, const struct linkform 
     struct str title = jv_str_at(f->schema, "title"), help = jv_str_at(f->schema, "description");
     bool       many = f->kind == MANY;
     buf_lit(out, many ? "<fieldset><legend>" : "<p><label>");
-    html_put(out, title.len ? title : f->name);
+    html_put_or(out, title.len ? title : f->name, k->words->no_name);
     if (f->needed) buf_printf(out, " %s", k->words->needed);
     buf_lit(out, many ? "</legend>" : "<br>");
     if (many) write_many_boxes(out, a, k, f, name);

@@ -26,6 +26,8 @@ struct linkform {
 
 /* As it is seen, with nothing hidden or in disguise. */
 void       html_put(struct buf *out, struct str s);
+/* The same; words of ours in the place of an empty text. */
+void       html_put_or(struct buf *out, struct str s, const char *nothing);
 /* One member of such a body, in `a`; STR_NONE: it is not there. */
 struct str form_member(struct arena *a, struct str body, struct str name);
 unsigned   form_count(struct arena *a, struct str body, struct str name);

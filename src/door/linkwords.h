@@ -66,6 +66,8 @@
       "会話の中か、受信箱で回答してください。")                                                   \
     W(press, "Press Approve or Deny.", "Drücken Sie „Freigeben“ oder „Ablehnen“.",                \
       "「承認」か「拒否」を押してください。")                                                     \
+    W(no_name, "no name", "ohne Namen", "名前なし")                                               \
+    W(empty, "empty", "leer", "空")                                                               \
     W(yes, "Yes", "Ja", "はい")                                                                   \
     W(no, "No", "Nein", "いいえ")                                                                 \
     W(needed, "(needed)", "(nötig)", "（必須）")                                                  \

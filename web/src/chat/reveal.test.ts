@@ -1,11 +1,12 @@
 // Nothing in what a person approves can hide.
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { reveal, seen, skeleton } from './reveal';
+import { lists, reveal, seen, skeleton } from './reveal';
 
 const marked = (text: string) => reveal(text).flatMap((p) => (p.hidden ? [p.text] : []));
 
 test('ordinary text of many languages is left as it is', () => {
-  for (const text of ['Hanako', 'Straße 5', 'привет, как дела?', 'он и она', '東京都 港区', 'مرحبا', 'naïve café', '👩‍👩‍👧 ❤️ 1️⃣', 'α, β und γ', 'ＡＢＣ', '1 000,50', 'Việt Nam', 'nu\u0302\u0301ng', 'สวัสดีครับ', 'नमस्ते', 'm², 20 ℃, №5, Acme™', 'ß ﬁ', 'ɔkyerɛwfoɔ', 'Işık', '‚so‘', '7:30', '1/2'])
+  for (const text of ['Hanako', 'Straße 5', 'привет, как дела?', 'он и она', '東京都 港区', 'مرحبا', 'naïve café', '👩‍👩‍👧 ❤️ 1️⃣', 'α, β und γ', 'ＡＢＣ', '1 000,50', 'Việt Nam', 'nu\u0302\u0301ng', 'สวัสดีครับ', 'नमस्ते', 'm², 20 ℃, №5, Acme™', 'ß ﬁ', 'ɔkyerɛwfoɔ', 'Işık', '‚so‘', '7:30', '1/2', 'ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ', 'ⲙⲛ̄ⲧϭⲟⲙ'])
     expect([text, marked(text)]).toEqual([text, []]);
 });
 
@@ -80,4 +81,25 @@ test('nothing is left out', () => {
   const text = 'a\u200bb \u0440\u0430\u0443 c';
   const all = reveal(text).map((p) => (p.text.startsWith('U+') ? String.fromCodePoint(parseInt(p.text.slice(2), 16)) : p.text));
   expect(all.join('')).toBe(text);
+});
+
+test('words wholly of letters of rare alphabets that look like Latin ones are marked', () => {
+  for (const text of ['\ua4e7\ua4ee\ua4e0\ua4ee\ua4d7\ua4f3', '\u13da\u13bb\u13ac', '\u2c9f\u2ca3', '\u{10404}', '\u2d54x', '\u0131nvoice', 'Mar\u0131a', 'Hanako\u01c3', '\u0966\u0967'])
+    expect([text, marked(text)]).toEqual([text, [text]]);
+  expect(marked('привет \u13da\u13bb')).toEqual(['\u13da\u13bb']);
+  expect(marked('\u0917\u0932\u0940 g\u0966gle')).toEqual(['g\u0966gle']);
+});
+
+test('pages without script have the same lists', () => {
+  const source = readFileSync(new URL('../../../src/base/guise.c', import.meta.url), 'utf8');
+  const plain = { ...lists, dots: new RegExp(/\[\\u02d0[^\]]*\]/.exec(lists.dots.source)![0], 'u') };
+  for (const name of ['strays', 'signs', 'dots', 'strikes'] as const) {
+    const table = new RegExp(` ${name}\\[\\] = \\{([^;]*)\\};`).exec(source)![1]!;
+    const spans = [...table.matchAll(/\{ 0x([0-9a-f]+), 0x([0-9a-f]+) \}/g)].map((m) => [parseInt(m[1]!, 16), parseInt(m[2]!, 16)] as const);
+    const differ = [];
+    for (let code = 0; code < 0x20000; code++)
+      if (plain[name].test(String.fromCodePoint(code)) !== spans.some(([from, to]) => code >= from && code <= to)) differ.push(code.toString(16));
+    expect([name, differ]).toEqual([name, []]);
+  }
+  expect(lists.twins.source).toContain(`[${/TWINS\[\] = "([^"]*)"/.exec(source)![1]!}]`);
 });

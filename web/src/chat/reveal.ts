@@ -6,7 +6,8 @@
  * that could be taken for other words are marked: letters of several alphabets
  * in one word, a whole word of letters that look like Latin ones, signs that
  * look like letters, dots and slashes that are none. Nothing is left out and
- * nothing is reordered. (Pages without script: src/base/guise.h, glyph.h.)
+ * nothing is reordered. (Pages without script:
+ * src/base/guise.h, with the same lists.)
  */
 import { t, type Words } from '../words';
 
@@ -112,6 +113,11 @@ function nameOf(c: string): string {
 const twins = /^[аеорсухіјѕһԁԛԝґАВЕКМНОРСТУХІЈЅԌԚԜαινορτυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧսօոՕՍ]+$/u;
 const cousins = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Coptic}\p{Script=Lisu}]/u;
 
+// Letters of alphabets that hardly anybody writes, each of which looks like a Latin one: Lisu with its tones, Cherokee,
+// Coptic, Deseret, Tifinagh, Runic and more.
+const strays =
+  /[\u13a0-\u13a2\u13a5\u13a9-\u13ac\u13b3\u13b7\u13bb\u13bd\u13c0\u13c2\u13c3\u13ce\u13cf\u13d2\u13d4\u13d5\u13d9\u13da\u13de\u13df\u13e2\u13e6\u13e7\u13ee\u13f3\u13f4\u13fb\u13fc\u142f\u144c\u146d\u146f\u1472\u148d\u14aa\u1541\u157c\u1587\u15af\u15b4\u15c5\u15de\u15ea\u15f0\u15f7\u16a0\u16b1\u16b7\u16c1\u16d2\u16d6\u2c80-\u2c85\u2c88\u2c89\u2c8c-\u2c8f\u2c92-\u2c95\u2c98-\u2c9b\u2c9e\u2c9f\u2ca2-\u2ca9\u2cac\u2cad\u2cb0\u2cb1\u2cbc\u2cbd\u2cd0\u2cd1\u2d38-\u2d3a\u2d4f\u2d51\u2d54\u2d55\u2d5d\ua4d0\ua4d1\ua4d3\ua4d4\ua4d6\ua4d7\ua4d9\ua4da\ua4dc\ua4dd\ua4df-\ua4e3\ua4e6\ua4e7\ua4ea-\ua4ec\ua4ee\ua4f0\ua4f2-\ua4f4\ua4f8-\ua4fd\uab70-\uab72\uab75\uab79-\uab7c\uab83\uab87\uab8b\uab8d\uab90\uab92\uab93\uab9e\uab9f\uaba2\uaba4\uaba5\uaba9\uabaa\uabae\uabaf\uabb2\uabb6\uabb7\uabbe\u{10282}\u{10286}\u{10287}\u{1028a}\u{10290}\u{10292}\u{10295}-\u{10297}\u{102a0}-\u{102a2}\u{102a5}\u{102ab}\u{102b0}-\u{102b2}\u{102b4}\u{102cf}\u{10300}-\u{10302}\u{10309}\u{10311}\u{10315}\u{10317}\u{1031a}\u{10404}\u{10415}\u{1041b}\u{10420}\u{1042c}\u{1043d}\u{10443}\u{10448}\u{104b4}\u{104c2}\u{104ce}\u{104ea}\u{104f6}\u{10513}\u{10516}\u{10518}\u{1051c}\u{1051d}\u{10525}-\u{10527}\u{118a0}\u{118a2}-\u{118a4}\u{118a6}\u{118a9}\u{118ae}\u{118b2}\u{118b5}\u{118b8}\u{118bc}\u{118c0}-\u{118c4}\u{118c8}\u{118d7}\u{118d8}\u{118dc}\u{16f08}\u{16f0a}\u{16f16}\u{16f28}\u{16f35}\u{16f3a}\u{16f40}\u{16f42}\u{16f43}]/u;
+
 /* Whether the text is written in another alphabet anyway: some word has letters that nobody would take for Latin. */
 function foreignWords(text: string): boolean {
   return text.split(/[^\p{L}]+/u).some((w) => cousins.test(w) && !twins.test(w) && !/\p{Script=Latin}/u.test(w));
@@ -129,9 +135,9 @@ function words(text: string, foreign: boolean): Piece[] {
   return out;
 }
 
-// Mathematical and circled letters; small capitals and others of phonetics that no language writes; Roman numerals.
+// Mathematical and circled letters; small capitals and others of phonetics that no language writes; clicks; Roman numerals.
 const signs =
-  /[\u{1d400}-\u{1d7ff}\u2460-\u24ff\u{1f130}-\u{1f189}\u0251\u0261\u0262\u026a\u0274\u0280\u0299\u029c\u029f\u1d00-\u1d2b\ua730\ua731\u2102\u2107\u210a-\u2113\u2115\u2118-\u211d\u2124\u2128\u212c-\u2134\u2145-\u2149\u2160-\u217f]|\u2139(?!\ufe0f)/u;
+  /[\u01c0-\u01c3\u{1d400}-\u{1d7ff}\u2460-\u24ff\u{1f130}-\u{1f189}\u0251\u0261\u0262\u026a\u0274\u0280\u0299\u029c\u029f\u1d00-\u1d2b\ua730\ua731\u2102\u2107\u210a-\u2113\u2115\u2118-\u211d\u2124\u2128\u212c-\u2134\u2145-\u2149\u2160-\u217f]|\u2139(?!\ufe0f)/u;
 // Inside a word or a number: what is taken for a point, a comma, a colon, a semicolon or a slash.
 const dots = /(?<=[\p{L}\p{N}/:])[\u02d0\u037e\u0589\u05c3\u066b\u066c\u06d4\u0701\u0702\u201a\u2024\u2044\u2215\u2236\u29f8\ua4f8\ua4fa\ua789]+(?=[\p{L}\p{N}/])/u;
 
@@ -139,15 +145,25 @@ const dots = /(?<=[\p{L}\p{N}/:])[\u02d0\u037e\u0589\u05c3\u066b\u066c\u06d4\u07
 const digits = /(?![0-9\uff10-\uff19\u{1d7ce}-\u{1d7ff}])\p{Nd}/u;
 
 function disguise(word: string, foreign: boolean, text: string): string | undefined {
-  if (cousins.test(word) && /\p{Script=Latin}/u.test(word)) return t.hidden.mixed;
+  if ((cousins.test(word) || strays.test(word)) && /\p{Script=Latin}/u.test(word)) return t.hidden.mixed;
   const letters = word.replace(/[^\p{L}]/gu, '');
-  if (!foreign && letters && twins.test(letters)) return t.hidden.twins;
+  const others = letters.replace(new RegExp(strays, 'gu'), '');
+  if (letters && (others === '' || twins.test(others)) && (!foreign || others !== letters)) return t.hidden.twins;
+  if (dotless(word)) return t.hidden.mixed;
   if (signs.test(word)) return t.hidden.signs;
   if (dots.test(word)) return t.hidden.dots;
   if (/[\uff01-\uff5e]/u.test(word) && /[!-~]/.test(word)) return t.hidden.widths;
-  if (digits.test(word) && (/[0-9\uff10-\uff19]/u.test(word) || !/(?!\p{Script=Latin})\p{L}/u.test(text))) return t.hidden.digits;
+  if (digits.test(word) && (/[0-9\uff10-\uff19\p{Script=Latin}]/u.test(word) || !/(?!\p{Script=Latin})\p{L}/u.test(text))) return t.hidden.digits;
   return undefined;
 }
+
+/* Turkish has words whose only letter of its own is the dotless i; they are rarer than "ınvoice" is dangerous. */
+function dotless(word: string): boolean {
+  return (word.match(/[\p{L}\p{M}]+/gu) ?? []).some((w) => w.includes('ı') && /^[A-Za-zı]+$/.test(w) && /[A-Za-z]/.test(w));
+}
+
+/** The lists that pages without script have, too. */
+export const lists = { strays, signs, dots, strikes: new RegExp(strikes, 'u'), twins };
 
 /** The same in one line of plain text, for names within sentences. */
 export function seen(text: string): string {
