@@ -60,7 +60,8 @@ static const char *const read_sql[PG_STMTS] = {
     /* from place ($2, $3) on, there below fact $4 */
     [PG_SAID] =
         "SELECT t.owner, t.name, t.title, t.state, t.created_ms, t.updated_ms, t.id, t.source,"
-        " t.grp, f.kind, substr(f.body, 1, $5::int8::int), f.seq FROM parley_thread t"
+        " t.grp, f.kind, substr(f.body, 1, $5::int8::int), f.seq, f.at_ms, f.sum"
+        " FROM parley_thread t"
         " LEFT JOIN parley_fact f ON f.thread = t.id AND f.kind IN " SAID_KINDS
         " WHERE t.owner = $1 AND NOT t.hidden AND t.source = ''"
         " AND (t.changed, t.updated_ms, t.id) <= ($2::int8 / 4096, $2, $3::int8)"
@@ -85,7 +86,7 @@ static const char *const read_sql[PG_STMTS] = {
         "  ORDER BY t.changed DESC, t.updated_ms DESC, t.id DESC, m.seq DESC NULLS LAST"
         "  LIMIT $6::int8)"
         " SELECT r.owner, r.name, r.title, r.state, r.created_ms, r.updated_ms, r.id, r.source,"
-        "  r.grp, f.kind, substr(f.body, 1, $5::int8::int), r.at FROM r"
+        "  r.grp, f.kind, substr(f.body, 1, $5::int8::int), r.at, f.at_ms, f.sum FROM r"
         " LEFT JOIN parley_fact f ON f.thread = r.id AND f.seq = r.at"
         " ORDER BY r.changed DESC, r.updated_ms DESC, r.id DESC, r.at DESC NULLS LAST",
     [PG_NODES] =
@@ -216,6 +217,12 @@ static bool is_search(const struct store_list *l)
     return l->kind == STORE_THREADS && l->search.len;
 }
 
+/* How many are asked for at once. */
+static int said_rows(const struct store_list *l, int stmt)
+{
+    return l->whole ? 1 : stmt == PG_SAID ? SAID_ROWS : LED_ROWS;
+}
+
 static void approvals_params(const struct store_list *l, struct row_place from, int64_t limit,
                              struct params *p, int *stmt)
 {
@@ -233,12 +240,13 @@ static void approvals_params(const struct store_list *l, struct row_place from, 
 }
 
 /* The newest are looked at, then the index leads to the rest; words that are too short for it, and
- * a database whose facts are not yet in it, are walked through. */
+ * a database whose facts are not yet in it, are walked through. One that is read to its end is read
+ * alone. */
 static void find_params(struct pg *s, struct store_list *l, struct row_place from, struct params *p,
                         int *stmt)
 {
-    struct str grams =
-        l->searched && s->said.whole ? said_looked_for(&l->arena, l->owner, l->search) : STR_NONE;
+    bool       lead = l->searched && s->said.whole && !l->whole;
+    struct str grams = lead ? said_looked_for(&l->arena, l->owner, l->search) : STR_NONE;
 
     l->searched = true;
     *stmt = grams.ptr ? PG_SAID_FIND : PG_SAID;
@@ -246,8 +254,8 @@ static void find_params(struct pg *s, struct store_list *l, struct row_place fro
     param_int(p, from.ms);
     param_int(p, from.num);
     param_int(p, l->last_seq);
-    param_int(p, SAID_BODY_MAX);
-    param_int(p, grams.ptr ? LED_ROWS : SAID_ROWS);
+    param_int(p, l->whole ? INT32_MAX : SAID_BODY_MAX);
+    param_int(p, said_rows(l, *stmt));
     if (grams.ptr) param_bytes(p, grams);
 }
 
@@ -649,17 +657,45 @@ static bool said_here(struct store_list *l, const PGresult *r, int i, struct str
     return said_find(&l->arena, res_str(r, i, 9), res_str(r, i, 10), l->search, line);
 }
 
-/* One turn of a search in what was said, conversation by conversation; see find_some. */
+/* Is the fact of this row, of which all was read, what was stored? */
+static bool said_sound(const PGresult *r, int i)
+{
+    struct log_name   log = { res_str(r, i, 0), res_str(r, i, 1) };
+    struct store_fact f = { (uint64_t)res_int(r, i, 11), res_int(r, i, 12), res_str(r, i, 9),
+                            res_str(r, i, 10) };
+
+    return res_int(r, i, 13) == fact_sum(log, &f);
+}
+
+/* The search goes on with the fact at `seq` of the log of row i, or with what comes after that. */
+static void go_on_at(struct store_list *l, const PGresult *r, int i, int64_t seq)
+{
+    struct row_place at = { res_int(r, i, 5), res_int(r, i, 6) };
+
+    l->last_seq = seq + 1;
+    l->before = row_place_cursor(&l->arena, at);
+}
+
+/* One turn of a search in what was said, conversation by conversation; see find_some. `most`: that
+ * many were asked for. */
 static bool said_some(struct store_list *l, const PGresult *r, int most)
 {
     struct row_place  at;
     struct store_row *row;
     struct str        line;
+    bool              whole = l->whole;
     int               n = PQntuples(r);
 
+    l->whole = false;
     for (int i = 0; i < n; i++) {
         /* once is enough: last_log had it already */
         if (res_int(r, i, 6) == l->last_log || !said_here(l, r, i, &line)) continue;
+        if (line.ptr && !whole && PQgetlength(r, i, 10) >= SAID_BODY_MAX) {
+            l->whole = true;
+            go_on_at(l, r, i, res_int(r, i, 11));
+            return l->arena.failed;
+        }
+        if (line.ptr && !said_sound(r, i)) continue;
         if (l->limit && l->count == l->limit) {
             end_page(l);
             return true;
@@ -670,9 +706,7 @@ static bool said_some(struct store_list *l, const PGresult *r, int most)
         l->count++;
     }
     if (n < most) return true;
-    l->last_seq = res_int(r, n - 1, 11);
-    at = (struct row_place){ res_int(r, n - 1, 5), res_int(r, n - 1, 6) };
-    l->before = row_place_cursor(&l->arena, at);
+    go_on_at(l, r, n - 1, res_int(r, n - 1, 11) - 1);
     return l->arena.failed;
 }
 
@@ -711,7 +745,7 @@ bool list_answer(struct pg *s, struct store_list *l, const struct unit *u, enum 
 {
     if (!is_search(l)) take_rows(s, l, u);
     else if (l->said) {
-        if (!said_some(l, u->result, u->stmt == PG_SAID ? SAID_ROWS : LED_ROWS)) return false;
+        if (!said_some(l, u->result, said_rows(l, u->stmt))) return false;
     } else if (!find_some(l, u->result)) return false;
     list_place(l);
     if (l->arena.failed) {

@@ -22,6 +22,8 @@
  * once. Whoever cannot be told an outcome before their time is over is told so: ERR_UNSURE, never
  * that nothing happened.
  */
+#include <stdlib.h>
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "store/pg.h"
@@ -86,6 +88,35 @@ static void take_batch(struct lane *l, struct unit *u)
         take_job(u, job);
         if (takes(job)) return; /* it waits for rows that others change: nobody waits with it */
     }
+}
+
+static struct log_name log_of(const struct store_job *job)
+{
+    if (job->kind == JOB_APPEND) return JOB_OF(job, struct store_append)->log;
+    if (job->kind == JOB_CLAIM) return JOB_OF(job, struct store_claim)->log;
+    return JOB_OF(job, struct release)->log;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    struct log_name x = log_of(*(struct store_job *const *)a);
+    struct log_name y = log_of(*(struct store_job *const *)b);
+    int             order = str_cmp(x.owner, y.owner);
+
+    return order ? order : str_cmp(x.thread, y.thread);
+}
+
+/* The rows of its logs are locked in the order in which they are given. */
+static void sort_batch(struct unit *u)
+{
+    struct store_job *jobs[PG_BATCH_MAX];
+    size_t            n = 0;
+
+    LIST_EACH (x, &u->jobs) jobs[n++] = JOB_AT(x);
+    if (n < 2) return;
+    qsort(jobs, n, sizeof *jobs, by_name);
+    list_init(&u->jobs);
+    for (size_t i = 0; i < n; i++) list_add(&u->jobs, &jobs[i]->node);
 }
 
 static enum err fill_one(struct lane *l, struct unit *u, struct store_job *job, struct params *p)
@@ -185,6 +216,7 @@ bool unit_form(struct lane *l, struct unit *u, struct params *p)
         params_clear(p);
         if (is_batched(job)) {
             take_batch(l, u);
+            sort_batch(u);
             fill_batch(l, u, p);
         } else {
             take_job(u, job);

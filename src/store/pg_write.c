@@ -4,6 +4,11 @@
  * own WHERE, so that they hold for the row as it is when its lock is ours, not as it was when the
  * statement began. Everything else hangs on what that UPDATE (or the INSERT of a new log) gave
  * back, so an append that was refused leaves nothing.
+ *
+ * Statements of all nodes, and of all connections of one, meet at the rows of logs. Whichever locks
+ * several locks them in one order, by owner and name, and before anything else, so nobody waits in
+ * a circle: batches are sorted before they are sent (pg_unit.c), and what goes by the holder locks
+ * them sorted first (HELD). Sessions that are over are left to whoever is at them already.
  */
 #include "base/clock.h"
 #include "store/pg.h"
@@ -194,6 +199,12 @@ static const char claim_sql[] =
     " FROM c LEFT JOIN old o USING (i) LEFT JOIN got g USING (i)"
     "  LEFT JOIN parley_node n ON n.id = o.holder";
 
+/* What this node holds, locked. */
+#define HELD                                                                    \
+    "WITH held AS MATERIALIZED (SELECT id FROM parley_thread WHERE holder = $1" \
+    "  ORDER BY owner, name FOR NO KEY UPDATE)"
+#define FREE "UPDATE parley_thread t SET holder = NULL FROM held h WHERE t.id = h.id"
+
 /* With LIMIT in an inner query, because a row's lock is taken before it is counted. */
 static const char unfinished_sql[] =
     "WITH dead AS ("
@@ -222,9 +233,11 @@ const char *pg_write_sql(int stmt)
                " FROM unnest($2::bytea[], $3::bytea[], $4::int8[]) AS r(owner, name, epoch)"
                " WHERE t.owner = r.owner AND t.name = r.name AND t.holder = $1"
                " AND t.epoch = r.epoch";
-    case PG_RELEASE_ALL: return "UPDATE parley_thread SET holder = NULL WHERE holder = $1";
+    case PG_RELEASE_ALL: return HELD " " FREE;
     case PG_SESSION_PUT:
-        return "WITH over AS (DELETE FROM parley_session WHERE ends_ms < $4::int8 AND key <> $1),"
+        return "WITH over AS (DELETE FROM parley_session WHERE key IN (SELECT key"
+               "  FROM parley_session WHERE ends_ms < $4::int8 AND key <> $1"
+               "  FOR UPDATE SKIP LOCKED)),"
                " each AS (DELETE FROM parley_session WHERE key IN (SELECT key FROM parley_session"
                "  WHERE key > $5::bytea AND key < $5::bytea || '0'::bytea AND key <> $1"
                "  AND ends_ms >= $4::int8 ORDER BY ends_ms DESC OFFSET $6::int8))"
@@ -250,9 +263,7 @@ const char *pg_write_sql(int stmt)
                " told AS (DELETE FROM parley_event WHERE at_ms <"
                "  (extract(epoch FROM clock_timestamp() - interval '7 days') * 1000)::int8)"
                " DELETE FROM parley_used WHERE day < (SELECT max(day) FROM parley_used) - 31";
-    case PG_BYE:
-        return "WITH free AS (UPDATE parley_thread SET holder = NULL WHERE holder = $1)"
-               " DELETE FROM parley_node WHERE id = $1";
+    case PG_BYE: return HELD ", free AS (" FREE ") DELETE FROM parley_node WHERE id = $1";
     }
     return pg_erase_sql(stmt);
 }

@@ -41,11 +41,18 @@
  * again? */
 #define LOOK_NS 1000000000ull
 
+/* What no append waits for (the index of what was said) is done when none came for so long, and
+ * while they go on coming in one of so many parts of the time: under load each processor second is
+ * theirs. */
+#define QUIET_NS   50000000ull
+#define SPARE_PART 10
+
 /* When the write-ahead log is moved into the file: SQLite's own default. */
 #define CHECKPOINT_PAGES 1000
 /* Moving stops at what somebody still reads: another program with an old state open lets the log
  * grow without end. Beyond the first the file is cut as soon as it can be, beyond the second it is
- * said. */
+ * said. It is also cut when words were deleted: what it has of them would stay there until the log
+ * comes by that place again. */
 #define LOG_FRAME  (4096 + 24)
 #define CUT_PAGES  (16 * 1024 * 1024 / LOG_FRAME)
 #define LONG_PAGES (64 * 1024 * 1024 / LOG_FRAME)
@@ -88,6 +95,8 @@ struct sqlite {
     bool             moved;
     uv_cond_t        all_ended;
     uint64_t         closing; /* 0, or until when the workers may go on (mono ns) */
+
+    uint64_t cut_ns; /* the writer's: when it last tried to cut the log */
 
     struct loop_dirty end_of_turn;
     struct loop_post  post;
@@ -213,6 +222,17 @@ static void commit(struct sqlite *s, struct list *batch)
         if (e == ERR_GONE || JOB_AT(n)->result == OK) JOB_AT(n)->result = e;
 }
 
+/* Whoever reads an old state stops it: it is tried again, but no more often than once a second. */
+static void cut_log(struct sqlite *s)
+{
+    struct db *d = &s->writer.db;
+    uint64_t   now = clock_mono_ns();
+
+    if ((!d->gone && d->wal_pages < CUT_PAGES) || now - s->cut_ns < LOOK_NS) return;
+    s->cut_ns = now;
+    db_cut_log(d);
+}
+
 /* Once a second, whether there is work or not. */
 static void look_around(struct sqlite *s, struct state *now, bool idle)
 {
@@ -222,7 +242,7 @@ static void look_around(struct sqlite *s, struct state *now, bool idle)
     if (e == ERR_NOMEM) return; /* no news */
     if (!e && idle && now->trouble) e = db_probe(d);
     if (e || idle) now->trouble = e == ERR_UNSURE ? ERR_IO : e;
-    if (!now->trouble && d->wal_pages >= CUT_PAGES) db_cut_log(d);
+    if (!now->trouble) cut_log(s);
     now->low = db_file_low(&s->file);
     now->log_long = d->wal_pages >= LONG_PAGES;
 }
@@ -255,16 +275,26 @@ static bool catch_up(struct sqlite *s, struct state *now)
     return more;
 }
 
+/* How long the writer waits for an append: not at all before its first look, and when it was quiet
+ * and there is more to catch up with. */
+static uint64_t patience(bool first, bool more, bool quiet)
+{
+    if (first || (more && quiet)) return 1;
+    return more ? QUIET_NS : LOOK_NS;
+}
+
 static void write_all(void *arg)
 {
     struct sqlite *s = arg;
     struct list    batch;
     struct state   now = { 0 }, before = { 0 };
     uint64_t       looked = 0; /* at once, too: the disk may be full at the start */
-    bool           more = false;
+    uint64_t       spare = 0;  /* when there is time again, whatever comes */
+    bool           more = false, idle = false;
 
-    while (take(s, &s->writer, BATCH_MAX, looked && !more ? LOOK_NS : 1, &batch)) {
-        bool idle = list_empty(&batch), due = false;
+    while (take(s, &s->writer, BATCH_MAX, patience(!looked, more, idle), &batch)) {
+        bool due = more && clock_mono_ns() >= spare;
+        idle = list_empty(&batch);
         if (!idle) {
             commit(s, &batch);
             now.trouble = trouble_of(&batch, now.trouble);
@@ -279,7 +309,12 @@ static void write_all(void *arg)
         if (!idle) answer(s, &batch);
         /* after the answers: nobody waits for these */
         if (!idle) move_log(s, CHECKPOINT_PAGES);
-        if (due) more = catch_up(s, &now);
+        if (due) {
+            uint64_t begun = clock_mono_ns(), ended_ns;
+            more = catch_up(s, &now);
+            ended_ns = clock_mono_ns();
+            spare = ended_ns + (SPARE_PART - 1) * (ended_ns - begun);
+        }
         atomic_store(&s->log_bytes, (uint64_t)s->writer.db.wal_pages * LOG_FRAME);
     }
     /* If the disk is too slow for it, the next start does. */
@@ -541,6 +576,7 @@ static enum err open_connections(struct sqlite *s, struct arena *a, struct str *
     e = db_upgrade(d, &raw, s->file.path, a, why);
     if (e) return e;
     db_checkpoint(d, 0); /* what a crash left */
+    d->gone = raw.has_log;
     e = db_prepare(d, DB_WRITE_SQL_COUNT);
     if (!e) e = db_exec(d, "DELETE FROM used WHERE day < (SELECT max(day) FROM used) - " USED_DAYS);
     if (e) goto fail;

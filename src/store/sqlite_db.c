@@ -12,10 +12,12 @@
 #define BUSY_MS 250
 
 /* Small caches (2 x 512 KiB): the logs are read rarely and by the kernel's cache anyway.
+ * What is deleted is overwritten, whatever SQLite was built to do.
  * The write-ahead log's file is cut back to 8 MiB after a burst. */
 #define PRAGMAS                          \
     "PRAGMA cache_size=-512;"            \
     "PRAGMA temp_store=MEMORY;"          \
+    "PRAGMA secure_delete=ON;"           \
     "PRAGMA journal_size_limit=8388608;" \
     "PRAGMA trusted_schema=OFF;"
 
@@ -110,6 +112,7 @@ void db_cut_log(struct db *d)
         SQLITE_OK) {
         d->wal_pages = 0;
         d->new_epoch = true;
+        d->gone = false;
     }
     sqlite3_busy_timeout(d->sql, BUSY_MS);
 }

@@ -8,7 +8,8 @@
  *   sqlite_db.c      one connection: statements, binding, error codes
  *   sqlite_write.c   what the writer thread does with a batch
  *   sqlite_erase.c   ... of removals, of words that go, and of checkpoints
- *   sqlite_said.c    ... and when there is none: the index of what was said
+ *   sqlite_said.c    ... and when there is none: the index of what was said, and what both indexes
+ *                    are to be rid of
  *   sqlite_read.c    what the reader thread does with a request, and the finder with a search
  *   sqlite_walk.c    all of it, for whoever looks at everything
  *   sqlite_fault.c   in test builds: writes, syncs and memory that fail when told to
@@ -31,6 +32,7 @@
 /* --- a connection (sqlite_db.c) ----------------------------------------------- */
 
 #define DB_STMT_MAX 80
+enum { DB_TITLES, DB_SAID, DB_INDEXES }; /* of titles, of what was said */
 
 struct db {
     sqlite3           *sql;
@@ -41,6 +43,8 @@ struct db {
     struct damaged     damaged; /* the reader's */
     /* all of it is in the file: the next commit begins a new epoch (sqlite_pair.c) */
     bool               new_epoch;
+    /* words were deleted since it was cut: they stand in it until it is */
+    bool               gone;
     /* the writer's: kept here, because the file may come to say something else */
     int64_t            epoch, base;
     /* the writer's: up to which thread titles are in the index (sqlite_write.c), the newest one of
@@ -48,9 +52,11 @@ struct db {
     int64_t            titled, newest, titling;
     struct buf         scratch; /* the writer's: links and digests of an append, of a removal */
     struct buf         words;   /* the writer's: of a fact that goes into the index or out of it */
-    /* the writer's: when the index was last rid of what had gone, and whether that is going on */
-    uint64_t           rid_ns;
-    bool               ridding;
+    /* the writer's: when each index was last rid of what had gone, and whether that is going on */
+    struct db_rid {
+        uint64_t at_ns;
+        bool     on;
+    } rid[DB_INDEXES];
 };
 
 /* db_close it also when this fails; sqlite3_errmsg(d->sql) says why until then. */
@@ -106,7 +112,7 @@ struct db_file {
     bool            overwritten;
 };
 
-#define DB_SCHEMA         14         /* the version this program writes */
+#define DB_SCHEMA         15         /* the version this program writes */
 #define DB_APPLICATION_ID 1886547065 /* "prly": tells our files from other programs' */
 
 /* Sentences for people: *why is the sentence, or that memory ran out; returns e. */
@@ -180,16 +186,17 @@ void db_faults(void); /* before the first use of SQLite */
 /* --- work (sqlite_write.c, sqlite_read.c) ------------------------------------------ */
 
 extern const char *const db_write_sql[], *const db_read_sql[];
-#define DB_WRITE_SQL_COUNT 77
-#define DB_READ_SQL_COUNT  33 /* of the fixed ones; the approvals' come after them */
+#define DB_WRITE_SQL_COUNT 80
+#define DB_READ_SQL_COUNT  34 /* of the fixed ones; the approvals' come after them */
 
 /* One transaction for the whole batch (appends, edits, sessions); afterwards every job has its
  * result. */
 void                db_commit(struct db *d, struct list *batch);
 /* Can we write? Commits one page. */
 MUST_CHECK enum err db_probe(struct db *d);
-/* The index of what was said, brought forward by a piece, in a transaction of its own; when there
- * is nothing else to do. *more: there is another piece. */
+/* The index of what was said, brought forward by a piece, or one of both rid of a piece of what has
+ * gone, in a transaction of its own; when there is nothing else to do. *more: there is another
+ * piece. */
 MUST_CHECK enum err db_index(struct db *d, bool *more);
 /* After opening: is the index that of these facts? Else it begins anew. */
 MUST_CHECK enum err db_index_check(struct db *d);

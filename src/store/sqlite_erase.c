@@ -162,7 +162,7 @@ enum err write_erase(struct db *d, const struct store_erase *x, bool *wrote)
     sqlite3_stmt     *st;
     enum err          e;
 
-    *wrote = true;
+    *wrote = d->gone = true;
     if (!x->num) return forget(d, x);
     e = db_ask(d, W_STUB_AT, &st, "ii", x->num, (int64_t)x->seq);
     if (!e) e = db_next(d, st);

@@ -148,6 +148,9 @@ const char *const db_upgrades[DB_SCHEMA] = {
     "ALTER TABLE store ADD COLUMN said INTEGER NOT NULL DEFAULT 0;"
     "ALTER TABLE store ADD COLUMN said_at TEXT;"
     "ALTER TABLE store ADD COLUMN said_owed INTEGER NOT NULL DEFAULT 0;",
+    /* 14 -> 15. The same of titles; what went before now was only noted to have gone. */
+    "ALTER TABLE store ADD COLUMN title_owed INTEGER NOT NULL DEFAULT 0;"
+    "UPDATE store SET title_owed = titled > 0;",
 };
 
 /* --- sentences for people ------------------------------------------------------- */

@@ -228,7 +228,8 @@ static enum err empty(struct move_side *s)
                 " DELETE FROM request; DELETE FROM approval; DELETE FROM tool;"
                 " DELETE FROM used; DELETE FROM key; DELETE FROM stock; DELETE FROM session;"
                 " DELETE FROM stub; DELETE FROM checkpoint; DELETE FROM noted; DELETE FROM trimmed;"
-                " UPDATE store SET titled = 0, said = 0, said_at = NULL, said_owed = 0;"
+                " UPDATE store SET titled = 0, title_owed = 0, said = 0, said_at = NULL,"
+                " said_owed = 0;"
                 " INSERT INTO title_gram(title_gram) VALUES('delete-all');"
                 " INSERT INTO said_gram(said_gram) VALUES('delete-all'); COMMIT");
 }

@@ -47,6 +47,7 @@ enum stmt {
     R_SESSIONS,
     R_SAID_FIND,
     R_SAID_BODY,
+    R_SAID_FACT,
     R_SAID_BEHIND,
     R_APPROVALS, /* 16 of them, one per set of filters; built when first asked for */
     R_COUNT = R_APPROVALS + 16
@@ -120,7 +121,7 @@ const char *const db_read_sql[R_COUNT] = {
     [R_WAITING] = "SELECT count(*), ifnull(min(requested_ms), 0) FROM approval"
                   " WHERE status = 'pending'",
     [R_EVENT_HEAD] = "SELECT ifnull(max(num), 0) FROM event",
-    [R_SAID] = ("SELECT " FOUND_COLUMNS ", f.kind, substr(f.body, 1, ?4), f.seq FROM thread t"
+    [R_SAID] = ("SELECT " FOUND_COLUMNS ", f.rowid, f.kind, substr(f.body, 1, ?4) FROM thread t"
                 " LEFT JOIN fact f ON f.thread = t.id AND f.kind IN " SAID_KINDS
                 " WHERE t.owner = ?1 AND t.source = '' AND t.hidden = 0"
                 " AND (t.updated_ms, t.id) < (?2, ?3)"
@@ -163,6 +164,7 @@ const char *const db_read_sql[R_COUNT] = {
          " AND t.hidden = 0 AND (t.updated_ms, t.id) < (?3, ?4)"
          " ORDER BY t.updated_ms DESC, t.id DESC, m.fact DESC"),
     [R_SAID_BODY] = "SELECT kind, substr(body, 1, ?2) FROM fact WHERE rowid = ?1",
+    [R_SAID_FACT] = "SELECT seq, at_ms, kind, body, sum FROM fact WHERE rowid = ?1",
     [R_SAID_BEHIND] = "SELECT (SELECT ifnull(max(rowid), 0) FROM fact) - said FROM store",
 };
 
@@ -675,7 +677,8 @@ static bool find_some(struct db *d, struct store_list *l, enum err *e)
  * As titles: the owner's newest conversations with what was said in them are looked at, then the
  * index leads to the rest (sqlite_said.c), and what it leads to is compared. Words that are too
  * short for it, and a store whose facts are not yet in it, are walked through instead, which costs
- * what one person has ever written and been told; a turn of that ends between two conversations. */
+ * what one person has ever written and been told; a turn of that ends between two conversations.
+ * A fact that has the words is told only if it is what was stored. */
 
 #define SAID_ROWS   512  /* looked at before the index is asked */
 #define SAID_BEHIND 8192 /* facts of everybody that may be newer than the index */
@@ -720,7 +723,23 @@ static enum err ask_said(struct db *d, struct store_list *l, struct str match, s
                   from.num, match);
 }
 
-/* The fact that the index has led to; `at`: the column with its row. */
+/* Is the fact of this row what was stored? All of it is read for that. */
+static bool said_sound(struct db *d, sqlite3_stmt *at)
+{
+    struct log_name log = { db_text(at, 0), db_text(at, 1) };
+    sqlite3_stmt   *st;
+    bool            sound = false;
+
+    if (!db_ask(d, R_SAID_FACT, &st, "i", sqlite3_column_int64(at, 9)) && !db_next(d, st)) {
+        struct store_fact f = { (uint64_t)sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1),
+                                db_text(st, 2), db_text(st, 3) };
+        sound = is_sound(st, 4, fact_sum(log, &f));
+        db_end(st);
+    }
+    return sound;
+}
+
+/* The fact that the index has led to. */
 static bool said_there(struct db *d, struct store_list *l, sqlite3_stmt *at, struct str *line)
 {
     sqlite3_stmt *st;
@@ -742,8 +761,9 @@ static bool said_here(struct db *d, struct store_list *l, sqlite3_stmt *st, bool
     *line = STR_NONE;
     l->looked++;
     if (words_in(db_text(st, 2), l->search)) return true;
-    if (by_index) return said_there(d, l, st, line);
-    return said_find(&l->arena, db_text(st, 9), db_text(st, 10), l->search, line);
+    if (by_index) return said_there(d, l, st, line) && said_sound(d, st);
+    return said_find(&l->arena, db_text(st, 10), db_text(st, 11), l->search, line) &&
+           said_sound(d, st);
 }
 
 /* False: there is more to look at; it goes on from l->before. */

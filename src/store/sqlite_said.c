@@ -1,8 +1,8 @@
 /* sqlite_said.c -- the index of what was said: which facts have these three letters (FTS5 with
  * trigrams, without texts and positions; see said.h).
  *
- * An append does not write to it. The writer brings it forward when there is nothing else to do,
- * and by a piece a second when there always is, many facts at once: FTS5 writes a segment for each
+ * An append does not write to it. The writer brings it forward when it is quiet, and in a tenth of
+ * its time when it never is (sqlite.c), many facts at once: FTS5 writes a segment for each
  * transaction. Facts up to the row `store.said` are in it; a search looks at the newer ones itself.
  * A fact is known there by its row's number. VACUUM keeps those of a table with an index, though it
  * does not promise to: so the mark names its fact, too, and where they do not fit at a start the
@@ -11,7 +11,8 @@
  * What goes, goes from it in the same transaction: nobody finds it any more. But FTS5 only notes
  * that it has gone; its letters stay in older segments until these are merged. So that is owed, and
  * paid in pieces as above: at once when somebody is forgotten, else when the last time is an hour
- * ago, because it writes all of the index anew.
+ * ago, because it writes all of the index anew. The index of titles (sqlite_write.c) owes and pays
+ * likewise.
  *
  * As sqlite_write.c, on the writer's thread. */
 #include "base/clock.h"
@@ -36,7 +37,13 @@ static enum err put(struct db *d, sqlite3_stmt *st, int in_or_out)
 }
 
 struct mark {
-    int64_t said, owed, newest; /* rows of facts; what is owed */
+    int64_t said, newest;     /* rows of facts */
+    int64_t owed[DB_INDEXES]; /* OWED... */
+};
+static const struct {
+    int owed, merge;
+} of_index[DB_INDEXES] = {
+    [DB_TITLES] = { W_TITLE_OWED, W_TITLE_MERGE }, [DB_SAID] = { W_SAID_OWED, W_SAID_MERGE }
 };
 
 static enum err look(struct db *d, struct mark *m)
@@ -46,8 +53,10 @@ static enum err look(struct db *d, struct mark *m)
 
     if (!e) e = db_next(d, st);
     if (e) return e;
-    *m = (struct mark){ sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1),
-                        sqlite3_column_int64(st, 2) };
+    *m = (struct mark){ .said = sqlite3_column_int64(st, 0),
+                        .owed = { [DB_TITLES] = sqlite3_column_int64(st, 1),
+                                  [DB_SAID] = sqlite3_column_int64(st, 2) },
+                        .newest = sqlite3_column_int64(st, 3) };
     db_end(st);
     return OK;
 }
@@ -59,7 +68,7 @@ static enum err owe(struct db *d)
     struct mark m;
     enum err    e = look(d, &m);
 
-    return e || m.owed ? e : db_run(d, W_SAID_OWED, "i", (int64_t)OWED);
+    return e || m.owed[DB_SAID] ? e : db_run(d, W_SAID_OWED, "i", (int64_t)OWED);
 }
 
 enum err said_drop(struct db *d, int64_t thread)
@@ -105,7 +114,9 @@ enum err said_forget(struct db *d)
     struct mark m;
     enum err    e = look(d, &m);
 
-    return e || !m.owed ? e : db_run(d, W_SAID_OWED, "i", (int64_t)OWED_SOON);
+    for (int i = 0; i < DB_INDEXES && !e; i++)
+        if (m.owed[i]) e = db_run(d, of_index[i].owed, "i", (int64_t)OWED_SOON);
+    return e;
 }
 
 /* --- a piece at a time -------------------------------------------------------------- */
@@ -149,24 +160,36 @@ static enum err go_on(struct db *d)
     return db_run(d, W_SAID_MARK, "i", end);
 }
 
+static bool is_due(const struct db_rid *r, int64_t owed)
+{
+    return owed == OWED_SOON ||
+           (owed && (r->on || !r->at_ns || clock_mono_ns() - r->at_ns >= RID_NS));
+}
+
+/* DB_INDEXES: none. */
+static int due_index(const struct db *d, const struct mark *m)
+{
+    int i = 0;
+
+    while (i < DB_INDEXES && !is_due(&d->rid[i], m->owed[i])) i++;
+    return i;
+}
+
 /* All segments become one, as "optimize" has it, by so many pages. Less than two changes: it was
  * one. */
 static enum err get_rid(struct db *d)
 {
-    int      before = sqlite3_total_changes(d->sql);
-    enum err e = db_run(d, W_SAID_MERGE, "i", (int64_t)-PAGES_AT_ONCE);
+    struct mark m;
+    enum err    e = look(d, &m);
+    int         i = e ? DB_INDEXES : due_index(d, &m), before = sqlite3_total_changes(d->sql);
 
-    d->ridding = true;
+    if (i == DB_INDEXES) return e;
+    d->rid[i].on = true;
+    e = db_run(d, of_index[i].merge, "i", (int64_t)-PAGES_AT_ONCE);
     if (e || sqlite3_total_changes(d->sql) - before >= 2) return e;
-    d->ridding = false;
-    d->rid_ns = clock_mono_ns();
-    return db_run(d, W_SAID_OWED, "i", (int64_t)OWED_NOT);
-}
-
-static bool is_due(const struct db *d, int64_t owed)
-{
-    return owed == OWED_SOON ||
-           (owed && (d->ridding || !d->rid_ns || clock_mono_ns() - d->rid_ns >= RID_NS));
+    d->rid[i] = (struct db_rid){ .at_ns = clock_mono_ns() };
+    d->gone = true;
+    return db_run(d, of_index[i].owed, "i", (int64_t)OWED_NOT);
 }
 
 enum err db_index(struct db *d, bool *more)
@@ -177,7 +200,7 @@ enum err db_index(struct db *d, bool *more)
 
     *more = false;
     if (!e) e = next_end(d, &m, &end);
-    if (e || (!end && !is_due(d, m.owed))) return e;
+    if (e || (!end && due_index(d, &m) == DB_INDEXES)) return e;
     e = write_own(d, end ? go_on : get_rid);
     *more = !e;
     return e;

@@ -50,6 +50,9 @@ const char *const db_write_sql[W_COUNT] = {
     [W_TITLES_IN] = "INSERT INTO title_gram(rowid, title) SELECT id, replace(title, char(0), ' ')"
                     " FROM thread WHERE id > ?1 AND id <= ?2",
     [W_TITLED] = "UPDATE store SET titled = ?1",
+    /* sqlite_said.c; less than three letters are not in it */
+    [W_TITLE_OWE] = "UPDATE store SET title_owed = 1 WHERE title_owed = 0 AND EXISTS (SELECT 1 FROM"
+                    " thread WHERE id = ?1 AND length(replace(title, char(0), ' ')) > 2)",
     [W_FACT] = "INSERT INTO fact(thread, seq, at_ms, kind, body, sum, link) VALUES(?1, ?2, ?3, ?4, "
                "?5, ?6, ?7)",
     [W_REQUEST] = "SELECT t.name, r.run FROM request r JOIN thread t ON t.id = r.thread"
@@ -143,7 +146,8 @@ const char *const db_write_sql[W_COUNT] = {
     [W_TRIMMED] = "INSERT INTO trimmed(thread, seq, kinds) VALUES(?1, ?2, ?3)"
                   " ON CONFLICT(thread) DO UPDATE SET seq = ?2, kinds = ?3",
     [W_DROP_TRIMMED] = "DELETE FROM trimmed WHERE thread = ?1",
-    [W_SAID] = "SELECT said, said_owed, (SELECT ifnull(max(rowid), 0) FROM fact) FROM store",
+    [W_SAID] = "SELECT said, title_owed, said_owed, (SELECT ifnull(max(rowid), 0) FROM fact)"
+               " FROM store",
     [W_SAID_LAST] = "SELECT rowid FROM fact WHERE rowid > ?1 ORDER BY rowid LIMIT 1 OFFSET ?2",
     /* in the order of their rows: FTS5 writes a segment for a number that is not above the last */
     [W_SAID_NEXT] =
@@ -159,6 +163,8 @@ const char *const db_write_sql[W_COUNT] = {
                     " (SELECT max(rowid) FROM fact WHERE rowid <= ?1))",
     [W_SAID_OWED] = "UPDATE store SET said_owed = ?1",
     [W_SAID_MERGE] = "INSERT INTO said_gram(said_gram, rank) VALUES('merge', ?1)",
+    [W_TITLE_OWED] = "UPDATE store SET title_owed = ?1",
+    [W_TITLE_MERGE] = "INSERT INTO title_gram(title_gram, rank) VALUES('merge', ?1)",
 };
 
 /* --- the index of titles --------------------------------------------------------
@@ -170,7 +176,8 @@ const char *const db_write_sql[W_COUNT] = {
 
 static enum err title_out(struct db *d, int64_t thread)
 {
-    return thread <= d->titled ? db_run(d, W_TITLE_OUT, "i", thread) : OK;
+    enum err e = thread <= d->titled ? db_run(d, W_TITLE_OUT, "i", thread) : OK;
+    return e || thread > d->titled ? e : db_run(d, W_TITLE_OWE, "i", thread);
 }
 
 static enum err title_in(struct db *d, int64_t thread)
@@ -481,6 +488,7 @@ static enum err edit(struct db *d, const struct store_edit *x, bool *wrote)
                                  W_DROP_STOCK, W_DROP_NOTED,    W_DROP_TRIMMED,   W_DROP_THREAD };
 
     if (e) return e;
+    d->gone = true;
     if (x->trim) return write_trim(d, x, &at, wrote);
     *wrote = true;
     if (!x->remove) return x->title.ptr ? write_title(d, x, at.id, wrote) : OK;

@@ -21,6 +21,7 @@ enum stmt {
     W_TITLE_OUT,
     W_TITLES_IN,
     W_TITLED,
+    W_TITLE_OWE,
     W_FACT,
     W_REQUEST,
     W_REQUEST_NEW,
@@ -84,6 +85,8 @@ enum stmt {
     W_SAID_MARK,
     W_SAID_OWED,
     W_SAID_MERGE,
+    W_TITLE_OWED,
+    W_TITLE_MERGE,
     W_COUNT
 };
 

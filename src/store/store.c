@@ -93,7 +93,7 @@ void store_list(struct store *s, struct store_list *l)
     arena_init(&l->arena, 0);
     l->rows = NULL;
     l->count = l->room = 0;
-    l->searched = false;
+    l->searched = l->whole = false;
     l->last_seq = l->last_log = l->last_num = 0;
     l->next = STR_NONE;
     ask_since(s, &l->job, JOB_LIST, l->since_ns);

@@ -330,7 +330,8 @@ struct store_list {
     bool                 everybody;
     /* STORE_THREADS: title contains this (any case); STR_NONE: all */
     struct str           search, source;
-    /* ... or one of its messages or answers does: the newest that does is told */
+    /* ... or one of its messages or answers does: the newest that does is told, none that is
+     * damaged */
     bool                 said;
     int64_t              due_ms, day;
     int64_t              dues[STORE_TRIM_KINDS], after; /* STORE_UNTRIMMED; 0: never */
@@ -350,6 +351,7 @@ struct store_list {
     int64_t           last_log;
     bool              searched; /* the newest titles: the others are looked up */
     uint64_t          looked;   /* ... in what was said: rows that were compared with the words */
+    bool              whole;    /* ... of the next one all is read, and not the beginning alone */
 };
 void store_list(struct store *s, struct store_list *l);
 

@@ -95,6 +95,68 @@ void pg_url_by(char *out, size_t size, const char *url, unsigned port, const cha
     snprintf(out, size, "postgresql://parley:%s@127.0.0.1:%u%s", password, port, path);
 }
 
+/* --- locks ------------------------------------------------------------------------------ */
+
+struct pg_lock {
+    PGconn *conn;
+};
+
+struct pg_lock *pg_lock_new(const char *url, const char *select, int count)
+{
+    struct pg_lock *l = calloc(1, sizeof *l);
+    char            sql[1024];
+    PGresult       *r;
+
+    REQUIRE(l);
+    l->conn = PQconnectdb(url);
+    snprintf(sql, sizeof sql, "BEGIN; %s FOR UPDATE", select);
+    r = PQexec(l->conn, sql);
+    REQUIRE(PQresultStatus(r) == PGRES_TUPLES_OK);
+    PQclear(r);
+    snprintf(sql, sizeof sql,
+             "DO $$ BEGIN WHILE (SELECT count(*) FILTER (WHERE wait_event_type = 'Lock') <> %d"
+             " OR count(*) <> %d FROM pg_stat_activity WHERE datname = current_database()"
+             " AND state = 'active' AND pid <> pg_backend_pid()) LOOP"
+             " PERFORM pg_sleep(0.005), pg_stat_clear_snapshot(); END LOOP; END $$; COMMIT",
+             count, count);
+    REQUIRE(PQsendQuery(l->conn, sql));
+    return l;
+}
+
+void pg_lock_free(struct pg_lock *l)
+{
+    PGcancel *cancel = PQgetCancel(l->conn);
+    char      why[256];
+
+    PQcancel(cancel, why, sizeof why);
+    PQfreeCancel(cancel);
+    for (PGresult *r; (r = PQgetResult(l->conn)) != NULL;) PQclear(r);
+    PQfinish(l->conn);
+    free(l);
+}
+
+long pg_waiting(void)
+{
+    return atol(pg_run(pg_server(), "SELECT count(*) FROM pg_stat_activity"
+                                    " WHERE wait_event_type = 'Lock'"));
+}
+
+long pg_deadlocks(void)
+{
+    const char *url = pg_server();
+    long        others = 2;
+
+    /* a connection counts its deadlocks when it ends */
+    for (int i = 0; i < 10000 && others > 1; i++) {
+        others = atol(pg_run(url, "SELECT count(*) FROM pg_stat_activity WHERE backend_type ="
+                                  " 'client backend' AND datname = current_database()"));
+        if (others > 1) usleep(1000);
+    }
+    REQUIRE(others <= 1);
+    return atol(pg_run(url, "SELECT deadlocks FROM pg_stat_database WHERE datname ="
+                            " current_database()"));
+}
+
 /* --- the proxy -------------------------------------------------------------------------- */
 
 #define PAIRS 64

@@ -21,6 +21,16 @@ void        pg_url_by(char *out, size_t size, const char *url, unsigned port, co
 /* Runs `sql` in the url's schema; the first value of its first row, "" when there is none. The test
  * fails when it does. Valid until the next call. */
 const char *pg_run(const char *url, const char *sql);
+/* A transaction that locks what `select` gives, and ends by itself as soon as `count` sessions wait
+ * for locks, its own or each other's, and no other is at work. */
+struct pg_lock;
+struct pg_lock *pg_lock_new(const char *url, const char *select, int count);
+/* Those that wait give up by themselves after a while: then it ends here. */
+void            pg_lock_free(struct pg_lock *l);
+/* How many sessions wait for locks now. */
+long            pg_waiting(void);
+/* How often sessions have waited for each other in a circle so far; waits for the last one's end. */
+long            pg_deadlocks(void);
 
 /* A dumb TCP proxy in front of the server, in a thread: it cuts both ways when it is told to. */
 struct pg_proxy;

@@ -41,6 +41,31 @@ void suite_sql(const char *sqlite, const char *postgres)
     sqlite3_close(db);
 }
 
+void suite_new_file(struct fix *f)
+{
+    static int n;
+
+    snprintf(store_url, sizeof store_url, "sqlite:%s/own-%d.db", test_dir(), n++);
+    fix_init(f);
+    REQUIRE(fix_open(f, store_url) == OK);
+}
+
+int64_t suite_ask_file(const char *sql)
+{
+    sqlite3      *db;
+    sqlite3_stmt *st;
+    int64_t       n;
+
+    REQUIRE(sqlite3_open(store_url + strlen("sqlite:"), &db) == SQLITE_OK);
+    sqlite3_busy_timeout(db, 10000);
+    REQUIRE(sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK);
+    REQUIRE(sqlite3_step(st) == SQLITE_ROW);
+    n = sqlite3_column_int64(st, 0);
+    sqlite3_finalize(st);
+    sqlite3_close(db);
+    return n;
+}
+
 static int add_name(void *ctx, int count, char **values, char **names)
 {
     (void)count, (void)names;

@@ -15,6 +15,10 @@ void suite_thread(struct fix *f, const char *owner, const char *name, const char
 /* Behind the store's back: in the words of whichever store it is. */
 void suite_sql(const char *sqlite, const char *postgres);
 
+/* A new file, open; `store_url` is its url. And the first number that a statement gives there. */
+void    suite_new_file(struct fix *f);
+int64_t suite_ask_file(const char *sql);
+
 /* The names of a table's columns, " a b c ". */
 struct str suite_columns(struct fix *f, const char *table);
 

@@ -152,6 +152,124 @@ TEST(of_two_nodes_that_make_a_log_at_once_one_does)
     pair_end(&p);
 }
 
+/* --- rows of several logs, locked at once ---------------------------------------------------- */
+
+#define MANY 20
+static char      many[MANY][8];
+static struct ap of_a[MANY], of_b[MANY];
+static struct cl by_a[MANY], by_b[MANY];
+
+static struct ap *one_more(struct ap *p, int i)
+{
+    ap_init(p, "ann", many[i], 1, "y");
+    return p;
+}
+
+static void a_appends(struct pair *p)
+{
+    for (int i = 0; i < MANY; i++) ap_send(&p->a, one_more(&of_a[i], i));
+}
+
+static void b_appends(struct pair *p)
+{
+    for (int i = MANY - 1; i >= 0; i--) ap_send(&p->b, one_more(&of_b[i], i));
+}
+
+static void a_claims(struct pair *p)
+{
+    for (int i = 0; i < MANY; i++) cl_send(&p->a, &by_a[i], "ann", many[i]);
+}
+
+static void b_claims(struct pair *p)
+{
+    for (int i = MANY - 1; i >= 0; i--) cl_send(&p->b, &by_b[i], "ann", many[i]);
+}
+
+static void a_gives_back(struct pair *p)
+{
+    for (int i = 0; i < MANY; i++)
+        store_release(p->a.store, (struct log_name){ STR("ann"), str_c(many[i]) }, of_a[i].a.hold);
+}
+
+static void a_gives_back_all(struct pair *p)
+{
+    (void)fix_release_all(&p->a);
+}
+
+static void a_leaves(struct pair *p)
+{
+    /* what b wants has come to its end; from here a alone is turned */
+    while (pg_waiting() < 1) fix_turn(&p->a);
+    REQUIRE(store_close(p->a.store, 60000));
+    REQUIRE(fix_open_node(&p->a, p->by_proxy, "http://a:1") == OK);
+}
+
+/* b wants all logs backwards, a wants them forwards, and somebody has a row in the middle for which
+ * both wait: whoever is let go on first, neither waits for what the other one has. */
+static void meet(bool held, void (*backwards)(struct pair *), void (*forwards)(struct pair *))
+{
+    long            before = pg_deadlocks();
+    struct pair     p;
+    struct pg_lock *l;
+
+    pair_begin(&p);
+    for (int i = 0; i < MANY; i++) {
+        snprintf(many[i], sizeof many[i], "t%02d", i);
+        ap_init(&of_a[i], "ann", many[i], 0, "x");
+        CHECK(ap_run(&p.a, &of_a[i]) == OK);
+    }
+    if (!held) CHECK(fix_release_all(&p.a) == OK);
+    for (int i = 0; i < MANY; i++) cl_send(&p.b, &by_b[i], "bob", many[i]); /* it is connected */
+    fix_wait(&p.b);
+    l = pg_lock_new(p.url, "SELECT FROM parley_thread WHERE name = 't10'", 2);
+    backwards(&p);
+    forwards(&p);
+    fix_wait(&p.a);
+    fix_wait(&p.b);
+    pg_lock_free(l);
+    pair_end(&p);
+    CHECK(pg_deadlocks() == before);
+}
+
+TEST(claims_of_the_same_logs_do_not_wait_for_each_other)
+{
+    meet(false, b_claims, a_claims);
+}
+
+TEST(appends_to_the_same_logs_do_not_wait_for_each_other)
+{
+    meet(false, b_appends, a_appends);
+}
+
+TEST(appends_and_claims_do_not_wait_for_each_other)
+{
+    meet(true, b_claims, a_appends);
+}
+
+TEST(who_gives_logs_back_and_who_claims_them_do_not_wait_for_each_other)
+{
+    meet(true, b_claims, a_gives_back);
+    meet(true, b_claims, a_gives_back_all);
+    meet(true, b_claims, a_leaves);
+}
+
+TEST(who_signs_in_does_not_wait_for_a_row_that_is_over_and_in_other_hands)
+{
+    struct pair     p;
+    struct pg_lock *l;
+
+    pair_begin(&p);
+    CHECK_STR(fix_session(&p.a, SESSION_PUT, "over", "x", 1000), "ok");
+    l = pg_lock_new(p.url, "SELECT FROM parley_session WHERE key = 'over'", 1);
+    CHECK_STR(fix_session(&p.a, SESSION_PUT, "new", "y", INT64_MAX), "ok");
+    CHECK_STR(fix_session(&p.a, SESSION_GET, "over", NULL, 0), "x 1000");
+    CHECK_STR(fix_session(&p.a, SESSION_KEEP, "over", "z", 2000), "ok"); /* waits, and ends it */
+    pg_lock_free(l);
+    CHECK_STR(fix_session(&p.a, SESSION_PUT, "new", "y", INT64_MAX), "ok");
+    CHECK_STR(fix_session(&p.a, SESSION_GET, "over", NULL, 0), "not_found");
+    pair_end(&p);
+}
+
 TEST(what_was_given_back_belongs_to_who_claims_it_and_the_old_claim_is_worth_nothing)
 {
     struct log_name t = { STR("ann"), STR("t") };

@@ -1,9 +1,10 @@
 /* test_store_said.c -- the index of what was said, in every store: what is in it is found, what has
  * gone is gone from it, and nothing else is looked at. */
-#include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "pg_help.h"
+#include "store/rows.h"
 #include "store/said.h"
 #include "store_suite.h"
 #include "test.h"
@@ -165,32 +166,67 @@ STORE_TEST(a_conversation_that_is_gone_is_not_found_nor_is_another_taken_for_it)
     FOUND("zebra", "");
 }
 
+/* --- what is damaged ------------------------------------------------------------------------ */
+
+/* The index knows nothing of it. */
+#define OTHER_WORDS(there, to)                                                      \
+    suite_sql("UPDATE fact SET body = replace(body, '" there "', '" to "')",        \
+              "ALTER TABLE parley_fact DISABLE TRIGGER parley_unsay;"               \
+              "UPDATE parley_fact SET body = convert_to(replace(convert_from(body," \
+              " 'UTF8'), '" there "', '" to "'), 'UTF8');"                          \
+              "ALTER TABLE parley_fact ENABLE TRIGGER parley_unsay")
+
+/* Found by the walk, as it is among the newest. */
+STORE_TEST(words_of_a_fact_that_is_damaged_are_not_told)
+{
+    say_many(f, "ann", "old", 0, 3,
+             (const char *[]){ "{\"text\":\"one cat\"}", "{\"text\":\"two dogs\"}",
+                               "{\"text\":\"three dogs\"}" },
+             1);
+    OTHER_WORDS("three dogs", "three cats");
+    CHECK_STR(fix_read(f, "ann", "old", 0), "damaged");
+    FOUND("cats", "");
+    FOUND("cat", IN_MIDDLE("one cat"));
+    FOUND("two", IN_MIDDLE("two dogs"));
+    FOUND("An old", "old 'An old one' idle;");
+}
+
+STORE_TEST(words_of_a_damaged_fact_that_the_index_has_led_to_are_not_told)
+{
+    tell(f);
+    FOUND("zebra", IN_MIDDLE("We met a ZEBRA in Zürich."));
+    OTHER_WORDS("京都の天気", "京都の人々");
+    OTHER_WORDS("We met a ZEBRA", "We ate a ZEBRA");
+    FOUND("zebra", "");
+    CHECK(f->looked <= FEW);
+    FOUND("an ox", IN_MIDDLE("an ox"));
+    FOUND("京都の", "");
+}
+
+/* Its words are found in its beginning, and what is damaged stands behind that. */
+STORE_TEST(words_of_a_long_fact_are_told_if_all_of_it_is_what_was_stored)
+{
+    enum { LONG = 3 * SAID_BODY_MAX };
+    char *body = malloc(LONG + 1);
+
+    REQUIRE(body);
+    int at = snprintf(body, LONG, "{\"text\":\"a heron\",\"files\":[\"");
+    memset(body + at, 'x', (size_t)(LONG - at));
+    strcpy(body + LONG - 9, "tail\"]}");
+    say_many(f, "ann", "old", 0, 3,
+             (const char *[]){ "{\"text\":\"one heron\"}", body, "{\"text\":\"an emu\"}" }, 1);
+    say_many(f, "ann", "new", 0, 2, (const char *[]){ "{\"text\":\"no bird\"}", body }, 2);
+    FOUND("heron", "new 'An old one' idle \"a heron\";" IN_MIDDLE("a heron"));
+    FOUND("emu", IN_MIDDLE("an emu"));
+    OTHER_WORDS("tail", "tall");
+    FOUND("a heron", "");
+    FOUND("heron", IN_MIDDLE("one heron"));
+    FOUND("no bird", "new 'An old one' idle \"no bird\";");
+    FOUND("emu", IN_MIDDLE("an emu"));
+    free(body);
+}
+
 /* --- a file ------------------------------------------------------------------------------ */
-
-static int64_t ask_file(const char *sql)
-{
-    sqlite3      *db;
-    sqlite3_stmt *st;
-    int64_t       n;
-
-    REQUIRE(sqlite3_open(store_url + strlen("sqlite:"), &db) == SQLITE_OK);
-    sqlite3_busy_timeout(db, 10000);
-    REQUIRE(sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK);
-    REQUIRE(sqlite3_step(st) == SQLITE_ROW);
-    n = sqlite3_column_int64(st, 0);
-    sqlite3_finalize(st);
-    sqlite3_close(db);
-    return n;
-}
-
-static void new_file(struct fix *f)
-{
-    static int n;
-
-    snprintf(store_url, sizeof store_url, "sqlite:%s/said-%d.db", test_dir(), n++);
-    fix_init(f);
-    REQUIRE(fix_open(f, store_url) == OK);
-}
 
 #define LETTERS "SELECT count(*) FROM said_gram_data WHERE instr(block, x'f0908d88') > 0"
 
@@ -198,17 +234,17 @@ TEST(the_letters_of_somebody_who_is_forgotten_leave_the_file)
 {
     struct fix f0, *f = &f0;
 
-    new_file(f);
+    suite_new_file(f);
     say_many(f, "ann", "gone", 0, 1, (const char *[]){ "{\"text\":\"a \U00010348 letter\"}" }, 1);
     tell(f);
-    CHECK(ask_file(LETTERS) > 0);
+    CHECK(suite_ask_file(LETTERS) > 0);
     CHECK(fix_remove(f, "ann", "gone", "{}", 99) == OK);
-    CHECK(ask_file("SELECT said_owed FROM store") == 1);
+    CHECK(suite_ask_file("SELECT said_owed FROM store") == 1);
     CHECK(fix_erase(f, (struct store_erase){ .owner = STR("ann"),
                                              .by = STR("ann"),
                                              .decided_by = STR("ann") }) == OK);
-    while (ask_file("SELECT said_owed FROM store")) uv_sleep(20);
-    CHECK(ask_file(LETTERS) == 0);
+    while (suite_ask_file("SELECT said_owed FROM store")) uv_sleep(20);
+    CHECK(suite_ask_file(LETTERS) == 0);
     fix_done(f);
 }
 
@@ -216,7 +252,7 @@ TEST(an_index_whose_rows_were_numbered_anew_is_made_anew)
 {
     struct fix f0, *f = &f0;
 
-    new_file(f);
+    suite_new_file(f);
     tell(f);
     fix_done(f);
     suite_sql("UPDATE fact SET rowid = rowid + 1000000; UPDATE fact SET rowid = rowid - 999995;"
@@ -235,16 +271,21 @@ TEST(an_index_whose_rows_were_numbered_anew_is_made_anew)
 /* A node of the version before knows nothing of the index, and does all this. */
 TEST(what_a_node_of_the_version_before_writes_is_found_and_what_it_removes_is_not)
 {
-    struct fix f0, *f = &f0;
+    static const char okapi[] = "{\"text\":\"an older okapi\"}";
+    struct store_fact fact = { FACTS + 1, 1, STR("message"), str_c(okapi) };
+    struct fix        f0, *f = &f0;
+    char              sql[512];
 
     pg_url(store_url, sizeof store_url);
     fix_init(f);
     REQUIRE(fix_open(f, store_url) == OK);
     tell(f);
-    pg_run(store_url,
-           "WITH t AS (UPDATE parley_thread SET seq = seq + 1 WHERE name = 'old' RETURNING id, seq)"
-           " INSERT INTO parley_fact(thread, seq, at_ms, epoch, sum, kind, body) SELECT id, seq, 1,"
-           " 1, 0, 'message', '{\"text\":\"an older okapi\"}' FROM t");
+    snprintf(sql, sizeof sql,
+             "WITH t AS (UPDATE parley_thread SET seq = seq + 1 WHERE name = 'old' RETURNING id,"
+             " seq) INSERT INTO parley_fact(thread, seq, at_ms, epoch, sum, kind, body) SELECT id,"
+             " seq, 1, 1, %lld, 'message', '%s' FROM t",
+             (long long)fact_sum((struct log_name){ STR("ann"), STR("old") }, &fact), okapi);
+    pg_run(store_url, sql);
     FOUND("okapi", IN_MIDDLE("an older okapi"));
     while (strcmp(pg_run(store_url, "SELECT count(*) FROM parley_said s JOIN parley_thread t ON"
                                     " t.id = s.thread WHERE t.name = 'old' AND s.seq = 51"),

@@ -177,14 +177,19 @@ static void try_said(bool pg, int version)
     struct store_list l = {
         .kind = STORE_THREADS, .owner = STR("ann"), .search = STR("ZEBRA"), .said = true
     };
-    struct fix f;
+    struct store_fact zebra = { 7, 20, STR("message"), STR("{\"text\":\"a zebra\"}") };
+    struct fix        f;
+    char              sql[512];
 
     if (pg) pg_url(url, sizeof url);
     else snprintf(url, sizeof url, "sqlite:%s/unsaid.db", test_dir());
     make(pg, version);
-    run(pg, pg ? "INSERT INTO parley_fact(thread, seq, at_ms, epoch, sum, kind, body) SELECT 2, n,"
-                 " 20, 1, 0, 'message', convert_to('{\"text\":\"' || CASE n WHEN 7 THEN 'a zebra'"
-                 " ELSE 'hay' END || '\"}', 'UTF8') FROM generate_series(2, 3000) n"
+    snprintf(sql, sizeof sql,
+             "INSERT INTO parley_fact(thread, seq, at_ms, epoch, sum, kind, body) SELECT 2, n, 20,"
+             " 1, %lld, 'message', convert_to('{\"text\":\"' || CASE n WHEN 7 THEN 'a zebra' ELSE"
+             " 'hay' END || '\"}', 'UTF8') FROM generate_series(2, 3000) n",
+             (long long)fact_sum((struct log_name){ STR("ann"), STR("over") }, &zebra));
+    run(pg, pg ? sql
                : "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)"
                  " INSERT INTO fact(thread, seq, at_ms, kind, body) SELECT 2, i, 20, 'message',"
                  " '{\"text\":\"' || iif(i = 7, 'a zebra', 'hay') || '\"}' FROM n");
@@ -203,6 +208,48 @@ TEST(what_was_said_before_an_upgrade_is_found_at_once_and_gets_into_the_index)
 {
     try_said(false, 13);
     try_said(true, 11);
+}
+
+static int64_t letters(void)
+{
+    sqlite3      *db;
+    sqlite3_stmt *st;
+    int64_t       n;
+
+    REQUIRE(sqlite3_open(url + strlen("sqlite:"), &db) == SQLITE_OK);
+    sqlite3_busy_timeout(db, 10000);
+    REQUIRE(sqlite3_prepare_v2(db,
+                               "SELECT count(*) FROM title_gram_data"
+                               " WHERE instr(block, x'f0908d88') > 0",
+                               -1, &st, NULL) == SQLITE_OK);
+    REQUIRE(sqlite3_step(st) == SQLITE_ROW);
+    n = sqlite3_column_int64(st, 0);
+    sqlite3_finalize(st);
+    REQUIRE(sqlite3_close(db) == SQLITE_OK);
+    return n;
+}
+
+/* As the version before this left it: the index says that they are gone, and has them. */
+TEST(letters_of_titles_that_were_deleted_before_an_upgrade_leave_the_file)
+{
+    struct fix f;
+
+    snprintf(url, sizeof url, "sqlite:%s/untitled.db", test_dir());
+    make(false, 14);
+    run(false, "INSERT INTO title_gram(rowid, title) VALUES(3, 'a \U00010348 title')");
+    run(false, "INSERT INTO title_gram(title_gram, rowid, title)"
+               " VALUES('delete', 3, 'a \U00010348 title'); UPDATE store SET titled = 3");
+    CHECK(letters() > 0);
+    fix_init(&f);
+    REQUIRE(fix_open(&f, url) == OK);
+    while (letters()) uv_sleep(20);
+    CHECK(
+        str_find(fix_list(&f,
+                          (struct store_list){
+                              .kind = STORE_THREADS, .owner = STR("ann"), .search = STR("TITLE") },
+                          NULL),
+                 STR("waits")) >= 0);
+    fix_done(&f);
 }
 
 TEST(a_file_of_every_earlier_version_is_opened_whole_and_goes_on)
