@@ -50,7 +50,7 @@ function tie(log, d, seq) {                                 // each link: the on
 }
 // Words that went by their age: the chain holds the digest of what was appended, and later facts "trimmed" lead from there
 // to what is there now; the server signed them. Questions and decisions lose none.
-const LOSE = ['message', 'action', 'step', 'summary', 'finished', 'result', 'late', 'proposed', 'brought', 'forked', 'response', 'ended'];
+const LOSE = ['message', 'action', 'step', 'summary', 'finished', 'result', 'late', 'proposed', 'brought', 'forked', 'response', 'labelled', 'ended'];
 function lost(log, o) {
     if (!LOSE.includes(o.kind)) problem(`${log.thread}: fact ${o.seq} lost words, and may not`);
     log.lost.set(o.seq, { was: o.digest, left: o.digest, now: digest(log, o).toString('hex') });
@@ -78,6 +78,7 @@ function stub(o) {                                          // all that is left:
     const log = { ...o, last: o.head, at: o.seq, head: Buffer.alloc(32), links: new Map() };
     o.digests.forEach((d, i) => tie(log, Buffer.from(d, 'hex'), o.seq - o.digests.length + 1 + i));
     if (digest(o, { ...o, at_ms: o.removed_ms }).toString('hex') !== o.digests.at(-1)) problem(`${o.thread}: its stub was changed`);
+    if (logs.has(o.log)) problem(`${o.thread}: it is told twice`);
     logs.set(o.log, log);
     if (o.log === name(o)) return;
     const { created_ms: made } = JSON.parse(o.body);        // its owner was erased: the name cannot be computed any more

@@ -41,7 +41,7 @@ struct work {
     struct arena      *a; /* what is kept */
     struct arena       scratch;
     struct map         logs;
-    struct map         told;  /* names of logs: each is there once */
+    struct map         told;  /* names of logs and stubs: each is there once */
     struct line       *lines; /* [number - 1] */
     size_t             line_cap;
     uint64_t           last; /* number of the store's last checkpoint */
@@ -271,7 +271,8 @@ static bool is_noted(const struct noted *n, uint64_t seq)
 }
 
 /* A twin beside it would be compared with what checkpoints noted of the other one, or with nothing,
- * and might be what a server goes on with. */
+ * and might be what a server goes on with; beside a stub it would be one deletion told as two, or
+ * what was deleted. */
 static void only_once(struct work *k, struct log_name log, struct str key)
 {
     struct str kept = arena_dup(k->a, key);
@@ -311,6 +312,7 @@ static bool on_log(struct store_walk *w, const struct walk_log *l)
     if (!k->v->logs && !k->v->stubs) check_all_kept(k);
     chain_name(l->log, l->created_ms, name);
     begin(k, str_c(name));
+    only_once(k, l->log, str_c(name));
     only_once(k, l->log,
               arena_printf(&k->scratch, STR_FMT "\n" STR_FMT, STR_ARG(l->log.owner),
                            STR_ARG(l->log.thread)));
@@ -574,6 +576,7 @@ static bool on_stub(struct store_walk *w, const struct walk_stub *s)
 
     if (!k->v->logs && !k->v->stubs) check_all_kept(k);
     begin(k, s->name);
+    only_once(k, s->log, s->name);
     k->v->stubs++;
     if (!count || s->digests.len % CHAIN_LEN || count > s->seq) {
         broken(k, s->log, "its stub has no digests", s->seq);

@@ -12,6 +12,7 @@
  *   - a fact, a stub or a checkpoint that is not what was written (one bit is enough);
  *   - when a conversation was made, whose it was, how it is called;
  *   - a conversation whose last facts are gone, or that is gone without a stub;
+ *   - a conversation or a stub that is there twice, or both of the same one;
  *   - one that the store says is noted by a checkpoint, and is not: that would keep it from all
  *     that come;
  *   - a conversation or a whole store whose chain was made anew: only against a checkpoint that
@@ -19,7 +20,8 @@
  * What is not: a change since the last checkpoint, by somebody who computes new links for it; and
  * what was written before the chain began, which has a checksum and nothing more.
  *
- * Blocks; holds all heads that were ever noted in memory (about 100 bytes each).
+ * Blocks; holds all heads that were ever noted, and the names of conversations and stubs, in memory
+ * (about 100 bytes each).
  */
 #ifndef PARLEY_VERIFY_H
 #define PARLEY_VERIFY_H

@@ -91,6 +91,24 @@ test('the stranger finds a line of a call that says something else than its fact
         tried('missing', []), tried('twice', [told, told])]);
 });
 
+test('the stranger finds a conversation or what is left of one that is told twice', async (t) => {
+    const a = await audited(t), gone = await paid(a.server);
+    await paid(a.server);
+    await noted(a.file, 1);
+    same((await a.server.request('DELETE', `/v1/threads/${gone}`)).status, 204);
+    const kept = write(t, fs.readFileSync(a.file)), good = await stranger(t, a, fs.readFileSync(a.file));
+    same(good.code, 0, good.out);
+    const all = good.export.trimEnd().split('\n'), stub = all.find((l) => JSON.parse(l).type === 'stub');
+    const tried = async (what, each, of) => {
+        const r = await verifier(write(t, all.flatMap(each).join('\n') + '\n'), a.pub, kept);
+        same([r.code, r.out.includes(`${of}: it is told twice`)], [1, true], `${what}: ${r.out}${r.err}`);
+    };
+    const standing = all.map((l) => JSON.parse(l)).find((l) => l.type === 'log').thread;
+    await Promise.all([tried('a stub', (l) => (l === stub ? [l, l] : [l]), gone),
+        tried('a log', (l) => (JSON.parse(l).type === 'log' ? [l, l] : [l]), standing),
+        tried('both', (l) => (l === stub ? [l.replace('"type":"stub"', '"type":"log"'), l] : [l]), gone)]);
+});
+
 test('after a change of the key the stranger believes both, as parley does, and no third', async (t) => {
     const a = await audited(t), old = fs.readFileSync(a.pub, 'utf8'), at = (dir) => path.join(dir, 'audit.key');
     await paid(a.server);

@@ -237,6 +237,35 @@ STORE_TEST(a_stub_that_was_changed_is_found)
     sign_keys_done(&keys);
 }
 
+#define STUB_COLUMNS                                                                           \
+    "(log, owner, name, created_ms, removed_ms, seq, kind, digests, head, body, noted)"        \
+    " SELECT log, owner, name, created_ms, removed_ms, seq, kind, digests, head, body, noted " \
+    "FROM "
+
+STORE_TEST(a_stub_that_is_there_twice_is_found)
+{
+    prepare(f);
+    CHECK(fix_remove(f, "ann", "t", "{\"calls\":[1]}", 10) == OK);
+    CHECK(fix_remove(f, "ann", "u", "{\"calls\":[2]}", 11) == OK);
+    CHECK(audit_problems(f, last) == 0);
+    suite_sql("INSERT INTO stub" STUB_COLUMNS "stub WHERE name = 't'",
+              "INSERT INTO parley_stub" STUB_COLUMNS "parley_stub WHERE name = 't'");
+    CHECK(audit_problems(f, last) == 1);
+    SAYS("conversation t of ann: it is in the store twice");
+    sign_keys_done(&keys);
+}
+
+/* A conversation that was deleted, put back beside what is left of it. */
+STORE_TEST(a_conversation_that_stands_beside_its_own_stub_is_found)
+{
+    prepare(f);
+    CHECK(fix_remove(f, "ann", "t", "{\"calls\":[1]}", 10) == OK);
+    audit_say(f, "t", 0, "one", 1);
+    CHECK(audit_problems(f, STR_NONE) >= 1);
+    SAYS("conversation t of ann: it is in the store twice");
+    sign_keys_done(&keys);
+}
+
 /* --- every column --------------------------------------------------------------------------- */
 
 /* What becomes of a column that somebody else changes. */

@@ -324,8 +324,8 @@ STORE_TEST(a_stub_that_was_signed_for_another_or_by_another_is_found)
     CHECK(audit_problems(f, last) == 1);
     SAYS("its stub is not what was signed");
     other = audit_key(&f->arena);
-    audit_say(f, "t", 0, "again", 1);
-    goes(f, &other, 1);
+    audit_say(f, "t", 0, "again", 2);
+    goes(f, &other, 2);
     CHECK(audit_problems(f, STR_NONE) == 2);
     SAYS("its stub was signed by another key than those given");
     sign_keys_done(&other);
