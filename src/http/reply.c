@@ -169,8 +169,9 @@ void conn_reply(struct conn *c, int status, const char *type, struct str body)
         return;
     }
     write_reply(c, status, type, type ? body : STR(""));
-    /* for most readers that is all: nothing is kept until the end of the turn */
-    if (is_long) out_direct(c);
+    /* For most readers that is all: nothing is kept until the end of the turn. And what is short
+     * does not wait for the turn of those who want much. */
+    if (is_long || c->server->loop->behind) out_direct(c);
 }
 
 void conn_reply_static(struct conn *c, int status, const char *type, struct str body)

@@ -12,7 +12,11 @@
  * So whatever marks an object during 2 and 3, however often, costs one flush,
  * and nothing marked is ever left behind while the loop sleeps. A flush may mark
  * again; that is flushed too, but only FLUSH_PASSES times: after that the sockets
- * get their turn first and the loop comes back without sleeping.
+ * get their turn first and the loop comes back without sleeping. The same when a
+ * flush, or the posts, take longer than LOOP_SHARE_NS: what is left keeps its place
+ * and goes on in the next turn. So no turn is longer than what the sockets brought,
+ * two such shares and the one piece of work that was under way, however many
+ * connections want however much.
  *
  * Busy time is the time between two ends of a turn minus what libuv spent waiting
  * in the kernel. libuv runs the callbacks of 2 inside its poll, so a pair of
@@ -29,17 +33,22 @@
 /* At the end a name lookup in libuv's thread pool may still be under way. */
 #define DONE_WAIT_MS 1000
 
-static void flush_pass(struct loop *l)
+/* False: the share is used up, and there may be more. */
+static bool flush_pass(struct loop *l, uint64_t until_ns)
 {
     struct list now;
+    bool        in_time = true;
 
     list_init(&now);
     list_take(&now, &l->dirty);
-    while (!list_empty(&now)) {
+    while (!list_empty(&now) && in_time) {
         struct loop_dirty *d = LIST_ITEM(now.next, struct loop_dirty, node);
         list_remove(&d->node); /* first: the flush may mark it again, or free it */
         d->flush(d);
+        in_time = clock_mono_ns() < until_ns;
     }
+    list_put_back(&l->dirty, &now); /* before what was marked meanwhile */
+    return in_time;
 }
 
 static void end_turn(struct loop *l)
@@ -53,17 +62,21 @@ static void end_turn(struct loop *l)
     if (l->on_turn) l->on_turn(l->on_turn_ctx, busy);
 }
 
-static void flush_all(struct loop *l)
+static void flush_all(struct loop *l, uint64_t until_ns)
 {
-    for (int pass = 0; pass < FLUSH_PASSES && !list_empty(&l->dirty); pass++) flush_pass(l);
+    bool in_time = true;
+
+    for (int pass = 0; pass < FLUSH_PASSES && in_time && !list_empty(&l->dirty); pass++)
+        in_time = flush_pass(l, until_ns);
+    l->behind = !list_empty(&l->dirty);
 }
 
 static void before_poll(uv_prepare_t *h)
 {
     struct loop *l = h->data;
 
-    flush_all(l);
-    if (!list_empty(&l->dirty)) uv_async_send(&l->async); /* do not sleep on it */
+    flush_all(l, clock_mono_ns() + LOOP_SHARE_NS);
+    if (l->behind) uv_async_send(&l->async); /* do not sleep on it */
     end_turn(l);
 }
 
@@ -71,16 +84,24 @@ static void run_posts(uv_async_t *h)
 {
     struct loop *l = h->data;
     struct list  now;
+    uint64_t     until_ns = clock_mono_ns() + LOOP_SHARE_NS;
+    bool         in_time = true;
 
     list_init(&now);
     uv_mutex_lock(&l->post_lock);
     list_take(&now, &l->posts);
     uv_mutex_unlock(&l->post_lock);
-    while (!list_empty(&now)) {
+    while (!list_empty(&now) && in_time) {
         struct loop_post *p = LIST_ITEM(now.next, struct loop_post, node);
         list_remove(&p->node);
         p->run(p);
+        in_time = clock_mono_ns() < until_ns;
     }
+    if (list_empty(&now)) return;
+    uv_mutex_lock(&l->post_lock);
+    list_put_back(&l->posts, &now);
+    uv_async_send(&l->async);
+    uv_mutex_unlock(&l->post_lock);
 }
 
 enum err loop_init(struct loop *l)
@@ -121,7 +142,7 @@ void loop_done(struct loop *l)
 {
     uint64_t until = clock_mono_ms() + DONE_WAIT_MS;
 
-    flush_all(l); /* closing may have been left to the flush */
+    flush_all(l, UINT64_MAX); /* closing may have been left to the flush */
     uv_close((uv_handle_t *)&l->prepare, NULL);
     uv_close((uv_handle_t *)&l->async, NULL);
     while (uv_run(&l->uv, UV_RUN_NOWAIT) && clock_mono_ms() < until) uv_sleep(1);

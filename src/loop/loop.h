@@ -13,13 +13,18 @@
 #include "base/err.h"
 #include "base/list.h"
 
+/* So long may a turn flush, and so long run posts, before the sockets are looked at again: work for
+ * some dozens of connections, and nothing that a person could notice. */
+#define LOOP_SHARE_NS 5000000ull
+
 struct loop {
     uv_loop_t    uv;
     uv_prepare_t prepare; /* private: the flush before polling */
     uv_async_t   async;   /* private: wakes the loop for posts */
     uv_mutex_t   post_lock;
-    struct list  posts; /* private */
-    struct list  dirty; /* private */
+    struct list  posts;  /* private */
+    struct list  dirty;  /* private */
+    bool         behind; /* the last flush was not through with what was marked */
     /* private: clock and time spent waiting when the last turn ended */
     uint64_t     turn_ns, idle_ns;
     /* optional: how long the turn kept the loop busy */

@@ -24,6 +24,7 @@ static enum pull spring_pull(struct source *src, struct buf *out, size_t room)
     size_t         before = out->len;
 
     s->pulls++;
+    for (uint64_t until = uv_hrtime() + LOOP_SHARE_NS; s->slow && uv_hrtime() < until;) {}
     if (s->stuck) return PULL_MORE;
     if (s->parts) {
         char ys[3000];

@@ -33,6 +33,7 @@ struct spring {
     size_t        parts;
     bool          mid_text; /* some of them are out */
     bool          stuck;    /* claims to have more and gives nothing */
+    bool          slow;     /* a pull takes longer than a turn has for all */
     int           pulls, gone;
     size_t        given;
 };

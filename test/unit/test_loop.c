@@ -1,4 +1,6 @@
 /* test_loop.c -- the order of a turn, timers, posts from other threads. */
+#include <string.h>
+
 #include "base/clock.h"
 #include "loop/loop.h"
 #include "test.h"
@@ -97,7 +99,8 @@ TEST(what_a_flush_marks_is_flushed_before_the_loop_sleeps)
     x.dirty.flush = mark_other;
     x.other = &y;
     loop_mark(&l, &x.dirty);
-    uv_run(&l.uv, UV_RUN_NOWAIT);
+    do uv_run(&l.uv, UV_RUN_NOWAIT);
+    while (l.behind);
     CHECK(x.flushed == 1);
     CHECK(y.flushed == 1);
     end(&l, &x);
@@ -155,6 +158,87 @@ TEST(a_loop_that_has_something_to_flush_does_not_sleep)
     CHECK(x.fired == 0);
     loop_undirty(&x.dirty);
     loop_undirty(&y.dirty);
+    end(&l, &x);
+}
+
+/* Pieces of work, each longer than what a turn has for all of them. */
+static char done[16];
+struct piece {
+    struct loop_dirty dirty;
+    struct loop_post  post;
+    struct loop      *loop;
+    char              name;
+    int               again; /* so often it is not through */
+};
+
+static void work_long(struct piece *p)
+{
+    uint64_t until = clock_mono_ns() + LOOP_SHARE_NS;
+    while (clock_mono_ns() < until) {}
+    done[strlen(done)] = p->name;
+}
+
+static void piece_flush(struct loop_dirty *d)
+{
+    struct piece *p = LIST_ITEM(d, struct piece, dirty);
+    work_long(p);
+    if (p->again-- > 0) loop_mark(p->loop, d);
+}
+
+static void piece_post(struct loop_post *post)
+{
+    work_long(LIST_ITEM(post, struct piece, post));
+}
+
+static void pieces(struct loop *l, struct piece p[3])
+{
+    memset(done, 0, sizeof done);
+    for (int i = 0; i < 3; i++)
+        p[i] = (struct piece){
+            .loop = l, .name = (char)('a' + i), .dirty.flush = piece_flush, .post.run = piece_post
+        };
+}
+
+TEST(what_takes_long_goes_on_in_the_next_turn_in_its_order)
+{
+    struct loop  l;
+    struct thing x;
+    struct piece p[3];
+
+    begin(&l, &x);
+    pieces(&l, p);
+    p[0].again = 1;
+    loop_mark(&l, &p[0].dirty);
+    loop_mark(&l, &p[1].dirty);
+    uv_run(&l.uv, UV_RUN_NOWAIT);
+    CHECK(strcmp(done, "a") == 0 && l.behind);
+    loop_mark(&l, &p[2].dirty); /* what a socket brought in between */
+    uv_run(&l.uv, UV_RUN_NOWAIT);
+    CHECK(strcmp(done, "ab") == 0 && l.behind);
+    loop_timer_set(&x.timer, 3600000);
+    uv_run(&l.uv, UV_RUN_ONCE); /* it does not sleep on them */
+    CHECK(strcmp(done, "aba") == 0 && l.behind);
+    uv_run(&l.uv, UV_RUN_NOWAIT);
+    CHECK(strcmp(done, "abac") == 0 && !l.behind);
+    end(&l, &x);
+}
+
+TEST(posts_that_take_long_go_on_in_the_next_turn_in_their_order)
+{
+    struct loop  l;
+    struct thing x;
+    struct piece p[3];
+
+    begin(&l, &x);
+    pieces(&l, p);
+    for (int i = 0; i < 3; i++) loop_post(&l, &p[i].post);
+    uv_run(&l.uv, UV_RUN_NOWAIT);
+    CHECK(strcmp(done, "a") == 0);
+    loop_unpost(&l, &p[1].post);
+    loop_post(&l, &p[1].post);
+    loop_timer_set(&x.timer, 3600000);
+    while (strlen(done) < 3) uv_run(&l.uv, UV_RUN_ONCE);
+    CHECK(strcmp(done, "acb") == 0 && x.fired == 0);
     end(&l, &x);
 }
 

@@ -355,3 +355,32 @@ TEST(streams_go_on_while_the_server_drains)
     CHECK(peer_has(p, "data: 2\n\n\r\n0\r\n\r\n") && !p->reset);
     check_gone_once();
 }
+
+#define OWN "GET /own HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+TEST(a_short_answer_does_not_wait_for_streams_that_have_much_to_say)
+{
+    enum { STREAMS = 8 };
+    int pulls = 0;
+
+    net_up(NULL);
+    struct peer *quick = peer_ask(HELLO);
+    net_until(peer_has(quick, "\r\n\r\nhi"));
+    peer_forget(quick);
+    for (int i = 0; i < STREAMS; i++) peer_ask(OWN);
+    net_until(net.begun == STREAMS);
+    net_until(!net.loop.behind && list_empty(&net.loop.dirty));
+    LIST_EACH (n, &net.owns) {
+        struct spring *s = &LIST_ITEM(n, struct own, node)->spring;
+        s->endless = 200000;
+        s->slow = true;
+        s->pulls = 0;
+        source_wake(&s->source);
+    }
+    peer_say(quick, HELLO);
+    net_until(peer_has(quick, "\r\n\r\nhi"));
+    LIST_EACH (n, &net.owns) pulls += LIST_ITEM(n, struct own, node)->spring.pulls;
+    CHECK(pulls < STREAMS); /* and not four for each, or one */
+    LIST_EACH (n, &net.owns) LIST_ITEM(n, struct own, node)->spring.slow = false;
+    net_down();
+}
