@@ -10,6 +10,10 @@
  * so that other nodes find what is new. What a look at the rows found of somebody whose row was put
  * meanwhile does not count; the next look, a second later, finds it again. With others at the store
  * a stranger's row is read before they are answered: it may be newer than the last look.
+ *
+ * Only who is here brings a role. What is written by what is remembered of somebody (they were here
+ * when it could not be, or when a row that others put was not known yet) takes roles away alone:
+ * they may have lost the others since.
  */
 #include "run/people.h"
 
@@ -142,15 +146,16 @@ static bool row_of_key(struct str row)
     return str_eq(row, STR("key")) || str_starts(row, STR("key "));
 }
 
-/* STR_NONE: no memory. */
-static struct str row_roles(struct arena *a, struct str row)
+/* Those of the row that are among `of` (STR_NONE: all). STR_NONE: no memory. */
+static struct str row_roles(struct arena *a, struct str row, struct str of)
 {
     struct str word, since;
     struct buf b;
     buf_init(&b, 0);
     (void)str_split(&row, ' ', &word);
     while (str_split(&row, ' ', &word) && str_split(&row, ' ', &since))
-        buf_printf(&b, b.len ? " " STR_FMT : STR_FMT, STR_ARG(word));
+        if (!of.ptr || roles_have(of, word))
+            buf_printf(&b, b.len ? " " STR_FMT : STR_FMT, STR_ARG(word));
     return buf_into(&b, a);
 }
 
@@ -232,7 +237,7 @@ struct str people_still(const struct people *p, struct arena *a, struct str name
 {
     struct str now = people_roles(p, name), one;
     struct buf b;
-    if (!now.ptr && !(p && p->whole)) return roles;
+    if ((!now.ptr && !(p && p->whole)) || !has_more(roles, now)) return roles;
     buf_init(&b, 0);
     while (str_split(&roles, ' ', &one))
         if (one.len && roles_have(now, one)) buf_printf(&b, STR_FMT " ", STR_ARG(one));
@@ -268,10 +273,12 @@ struct keep {
     struct people       *people;
     struct person       *person;
     struct arena         arena;
-    struct str           roles, before, next; /* before: STR_NONE: there is no row */
+    bool                 late;         /* they are not here any more */
+    struct str           seen, roles;  /* roles: those of them that are to count */
+    struct str           before, next; /* before: STR_NONE: there is no row */
 };
 
-static enum err save(struct people *p, struct person *x);
+static enum err save(struct people *p, struct person *x, bool late);
 
 static void try_later(struct people *p)
 {
@@ -299,7 +306,7 @@ static enum err settle(struct people *p, const struct keep *k)
     if (k->next.ptr && !set_text(&x->row, k->next)) return ERR_NOMEM;
     if (!x->certain && !change(p, x, k->roles)) return ERR_NOMEM;
     x->read = true;
-    if (str_eq(x->seen, k->roles)) clear_text(&x->seen);
+    if (str_eq(x->seen, k->seen)) clear_text(&x->seen);
     return OK;
 }
 
@@ -317,7 +324,7 @@ static void end(struct keep *k, enum err e)
     }
     if (e == ERR_CLOSED) p->store = NULL;
     tell(x, e);
-    if (x->seen.ptr && !x->saving && p->store && (e || save(p, x))) try_later(p);
+    if (x->seen.ptr && !x->saving && p->store && (e || save(p, x, false))) try_later(p);
     arena_done(&k->arena);
     mem_free(k);
 }
@@ -333,7 +340,10 @@ static void on_put(struct store_session *job, enum err e)
 
 static void put_row(struct keep *k)
 {
-    k->next = row_next(&k->arena, k->before, k->person->certain, k->roles);
+    bool certain = k->person->certain;
+    bool less = k->late && k->before.ptr && !certain;
+    k->roles = less ? row_roles(&k->arena, k->before, k->seen) : k->seen;
+    k->next = k->roles.ptr ? row_next(&k->arena, k->before, certain, k->roles) : STR_NONE;
     if (!k->next.ptr) end(k, ERR_NOMEM);
     else if (k->before.ptr && str_eq(k->before, k->next)) end(k, OK);
     else {
@@ -366,14 +376,15 @@ static void read_row(struct keep *k)
 }
 
 /* Writes what is to be written, unless that is under way: then it comes after that one. */
-static enum err save(struct people *p, struct person *x)
+static enum err save(struct people *p, struct person *x, bool late)
 {
     struct keep *k = x->saving ? NULL : mem_alloc(sizeof *k);
     if (x->saving || !k) return x->saving ? OK : ERR_NOMEM;
     arena_init(&k->arena, 0);
     k->people = p;
     k->person = x;
-    k->roles = arena_dup(&k->arena, x->seen);
+    k->late = late;
+    k->seen = k->roles = arena_dup(&k->arena, x->seen);
     k->job.key = arena_printf(&k->arena, ROW "%s", x->key);
     if (k->arena.failed) {
         arena_done(&k->arena);
@@ -393,7 +404,7 @@ static enum err keep(struct people *p, struct person *x, struct str roles)
         return OK;
     if (!str_eq(x->seen, roles) || !x->seen.ptr)
         if (!set_text(&x->seen, roles)) return ERR_NOMEM;
-    enum err e = save(p, x);
+    enum err e = save(p, x, false);
     if (e) try_later(p);
     return e ? e : ERR_BUSY;
 }
@@ -403,7 +414,7 @@ void people_know(struct people *p, struct str name, struct str roles)
     struct person *x = p && name.len ? meet(p, name) : NULL;
     if (!x || !set_text(&x->roles, roles) || !set_text(&x->seen, roles)) return;
     x->certain = x->matters = true;
-    if (p->store && save(p, x)) try_later(p);
+    if (p->store && save(p, x, false)) try_later(p);
 }
 
 /* Is there a row of theirs, or may there be one? */
@@ -456,12 +467,12 @@ static void learn(struct people *p, const struct store_row *row)
     x->read = true;
     if (x->certain) return;
     arena_init(&a, 0);
-    struct str roles = row_roles(&a, row->value);
-    bool       same = x->roles.ptr && str_eq(x->roles, roles);
-    /* seen here after that, when nobody knew yet that it matters */
-    if (x->roles.ptr && !same && x->seen_ms > row->updated_ms - FOR_EVER) {
-        if (!set_text(&x->seen, x->roles) || save(p, x)) try_later(p);
-    } else if (roles.ptr && !same) (void)change(p, x, roles);
+    struct str roles = row_roles(&a, row->value, STR_NONE);
+    /* seen here after that, and answered by what was known here */
+    bool       later = x->roles.ptr && x->seen_ms > row->updated_ms - FOR_EVER;
+    if (later && has_more(roles, x->roles)) {
+        if (!set_text(&x->seen, x->roles) || save(p, x, true)) try_later(p);
+    } else if (roles.ptr && !(x->roles.ptr && str_eq(x->roles, roles))) (void)change(p, x, roles);
     arena_done(&a);
 }
 
@@ -471,7 +482,7 @@ static void save_left(struct people *p)
     if (!p->left || !p->store) return;
     p->left = false;
     for (size_t i = 0; (x = map_each(&p->by_key, &i));)
-        if (x->seen.ptr && save(p, x)) try_later(p);
+        if (x->seen.ptr && save(p, x, true)) try_later(p);
 }
 
 static void on_rows(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
@@ -512,7 +523,7 @@ static enum err keep_keys(struct people *p)
     struct person *x;
     for (size_t i = 0; (x = map_each(&p->by_key, &i));) {
         bool     gone = !x->certain && x->row.ptr && row_of_key(x->row);
-        enum err e = x->certain ? save(p, x) : gone ? keep(p, x, STR("")) : OK;
+        enum err e = x->certain ? save(p, x, false) : gone ? keep(p, x, STR("")) : OK;
         if (e && e != ERR_BUSY) return e;
     }
     return OK;

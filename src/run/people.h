@@ -44,7 +44,8 @@ void people_on_gain(struct people *p, void (*gained)(void *ctx, struct str name)
  * people_wait, at once. ERR_NOMEM: it cannot be written now. */
 MUST_CHECK enum err people_saw(struct people *p, struct str name, struct str roles, bool matters);
 /* `done` is told once a row of theirs was written; they are to be seen again then, it may have been
- * another. With an error it could not be: what was known before counts, and it is tried again.
+ * another. With an error it could not be: what was known before counts; what they lost is tried
+ * again, what they gained is to be brought again.
  * list_remove(&w->node) ends the waiting. */
 struct people_wait {
     struct list node;

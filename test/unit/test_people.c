@@ -269,6 +269,74 @@ STORE_TEST(a_loss_is_written_by_a_node_that_never_heard_of_the_role)
     over(f, p, NULL);
 }
 
+/* Until a look of theirs is over that began after this. */
+static void looks(struct fix *f, struct people *p, struct people *at, const char *who)
+{
+    CHECK(people_saw(at, str_c(who), STR("finance"), true) == ERR_BUSY);
+    while (!people_roles(p, str_c(who)).ptr) fix_turn(f);
+}
+
+/* Its clock is ahead, by less than is set right. */
+STORE_TEST(a_node_that_remembers_a_role_does_not_bring_it_back)
+{
+    if (!store_shared(f->store)) return;
+    struct people *p = club(f), *other = club(f), *next;
+
+    clock_offset(1500);
+    saw(f, p, "finance user");
+    clock_offset(0);
+    saw(f, other, "user");
+    looks(f, p, other, "eve");
+    looks(f, p, other, "ann"); /* what that look made it write is written */
+    CHECK(!people_may(p, STR("fay"), STR("finance")));
+    CHECK_STR(next_knows(f, &next), "user");
+    people_free(other);
+    over(f, p, next);
+}
+
+STORE_TEST(a_loss_that_a_node_saw_after_others_saw_the_role_is_written)
+{
+    if (!store_shared(f->store)) return;
+    struct people *p = club(f), *other = club(f), *next;
+
+    saw(f, p, "user");
+    saw(f, other, "finance user");
+    clock_offset(1500);
+    CHECK(sees(p, "user") == OK); /* as it knows them */
+    clock_offset(0);
+    looks(f, p, other, "eve");
+    looks(f, p, other, "ann");
+    CHECK_STR(next_knows(f, &next), "user");
+    people_free(other);
+    over(f, p, next);
+}
+
+/* Whoever brought it was told that it cannot be written, and has to come again. */
+STORE_TEST(a_role_that_could_not_be_written_is_not_written_later)
+{
+    struct people *p = club(f), *other, *next;
+
+    saw(f, p, "finance user");
+    saw(f, p, "user");
+    fault_order("mem:2+");
+    CHECK(sees(p, "finance user") == ERR_NOMEM);
+    fault_order("");
+    other = club(f);
+    saw(f, other, "user finance");
+    saw(f, other, "user");
+    while (people_saw(p, STR("eve"), STR("finance"), true) == ERR_BUSY) fix_turn(f);
+    fault_order("mem:2+");
+    CHECK(people_saw(p, STR("eve"), STR("user"), false) == ERR_NOMEM);
+    fault_order("");
+    while (people_may(p, STR("eve"), STR("finance"))) fix_turn(f); /* a loss is */
+    CHECK(people_saw(p, STR("ann"), STR("finance"), true) == ERR_BUSY);
+    while (!people_roles(p, STR("ann")).ptr) fix_turn(f);
+    CHECK(!people_may(p, STR("fay"), STR("finance")));
+    CHECK_STR(next_knows(f, &next), "user");
+    people_free(other);
+    over(f, p, next);
+}
+
 STORE_TEST(a_row_that_cannot_be_written_is_told_and_changes_nothing)
 {
     struct people *p = club(f);
