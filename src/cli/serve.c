@@ -507,17 +507,6 @@ static void watch_signals(struct serve *s)
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
-static void seen_commit(void *ctx, uint64_t ns)
-{
-    (void)ctx;
-    metrics_observe(METRIC_COMMIT, ns);
-}
-static void seen_turn(void *ctx, uint64_t ns)
-{
-    (void)ctx;
-    metrics_observe(METRIC_LAG, ns);
-}
-
 /* Past stdio, whose buffer would keep it. Nobody reads it: a server serves all the same. */
 static void write_out(const char *text, size_t len)
 {
@@ -666,9 +655,9 @@ static int start(struct serve *s)
     watch_signals(s);
     if (make_token(s)) return 1; /* before anything is started that could look for it */
     if (open_store(s, &why)) return fail("cannot open the store", why);
-    store_on_commit(s->store, seen_commit, s);
+    store_on_commit(s->store, metrics_commit, NULL);
     storevault_init(&s->vault, s->store);
-    s->loop.on_turn = seen_turn;
+    s->loop.on_turn = metrics_turn;
     if (!assembly_models(&s->assembly, &s->config, &s->loop, &s->problems)) return fail_noted(s);
     s->assembly.vault = &s->vault.vault;
     if (!assembly_tools(&s->assembly, &s->problems)) return fail_noted(s);
@@ -680,6 +669,7 @@ static int start(struct serve *s)
     read_counts(s);
     if (read_people(s)) return 1;
     if (!start_checkpoints(s) || !start_sweep(s)) return fail("cannot start", STR("out of memory"));
+    if (!make_notify(s)) return fail("cannot start", STR("out of memory"));
     if (make_server(s, &why)) return fail("cannot listen", why);
     return 0;
 }
@@ -690,7 +680,6 @@ static int run(struct serve *s)
         (void)!store_close(s->store, STOP_MS); /* a temporary one is not left behind */
         return 1;
     }
-    if (!make_notify(s)) return fail("cannot start", STR("out of memory"));
     s->reload.first = &s->config;
     s->reload.assembly = &s->assembly;
     s->reload.hub = s->hub;

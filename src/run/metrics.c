@@ -44,6 +44,18 @@ void metrics_observe(enum metric_histogram h, uint64_t ns)
     for (size_t i = 0; i < BOUND_COUNT; i++) histograms[h].bucket[i] += s <= BOUNDS[i];
 }
 
+void metrics_commit(void *nobody, uint64_t ns)
+{
+    (void)nobody;
+    metrics_observe(METRIC_COMMIT, ns);
+}
+
+void metrics_turn(void *nobody, uint64_t busy_ns)
+{
+    (void)nobody;
+    metrics_observe(METRIC_LAG, busy_ns);
+}
+
 /* Intents to be told, each in the place its call's name gives. A later call may take the place
  * over: one measurement less, and those that nobody comes for need no cleaning up. */
 #define UNTOLD_COUNT 1024

@@ -13,6 +13,9 @@ enum metric_histogram {
 };
 
 void metrics_observe(enum metric_histogram h, uint64_t ns);
+/* Whom the store tells of a commit, and the loop of a turn. */
+void metrics_commit(void *nobody, uint64_t ns);
+void metrics_turn(void *nobody, uint64_t busy_ns);
 /* A call is complete and its intent is to be told; and it was told. The first telling of each call
  * is measured, by whatever door, however many tell it. Nobody has to say when a call is over
  * untold. */

@@ -522,7 +522,6 @@ static void on_head(struct store_list *k, enum err e, const struct store_row *ro
     else lead(n, true);
 }
 
-/* Before anything else, so that nothing is asked before it. */
 static void look_at_head(struct notify *n)
 {
     n->looking = true;
@@ -574,6 +573,14 @@ static bool target_init(struct notify *n, struct target *t, const struct notify_
     return ok;
 }
 
+/* An answer that is an error ends it too: then the timers go on. */
+static bool is_beginning(const struct notify *n)
+{
+    bool busy = n->looking;
+    for (size_t i = 0; i < n->setup.count; i++) busy |= n->targets[i].saving;
+    return busy;
+}
+
 struct notify *notify_new(const struct notify_setup *s)
 {
     struct notify *n = mem_alloc(sizeof *n);
@@ -592,6 +599,7 @@ struct notify *notify_new(const struct notify_setup *s)
     }
     for (size_t i = 0; i < s->count; i++) tidings_watch(s->tidings, &n->targets[i].watcher);
     if (s->count) look_at_head(n);
+    while (is_beginning(n)) uv_run(&s->loop->uv, UV_RUN_ONCE);
     return n;
 }
 

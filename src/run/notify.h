@@ -40,7 +40,9 @@ struct notify_setup { /* borrowed */
 };
 
 struct notify;
-struct notify *notify_new(const struct notify_setup *s); /* NULL: no memory */
+/* Returns when the place of each address is in the store, or the store cannot tell: what is asked
+ * from then on comes behind it. So it is made before anybody is served. NULL: no memory. */
+struct notify *notify_new(const struct notify_setup *s);
 /* Nothing is begun any more; what is under way is cut off, and sent again by whoever is next.
  * Before the pool and the store are closed. */
 void           notify_stop(struct notify *n);

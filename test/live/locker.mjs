@@ -4,6 +4,13 @@ import { skip, until } from './lib.mjs';
 
 export const python = () => { if (spawnSync('python3', ['-c', 'import sqlite3']).status !== 0) skip('no python3 with sqlite3'); };
 
+// What a query finds in the file `db`, an array a row.
+export function rows(db, query) {
+    const r = spawnSync('python3', ['-c', 'import json, sqlite3, sys; print(json.dumps(sqlite3.connect(sys.argv[1], timeout=10).execute(sys.argv[2]).fetchall()))', db, query]);
+    if (r.status !== 0) throw new Error(String(r.stderr));
+    return JSON.parse(r.stdout);
+}
+
 // lock.take(), lock.free(), of the file `db`.
 export async function locker(t, db) {
     const child = spawn('python3', ['-u', '-c', `

@@ -5,6 +5,7 @@ import http from 'node:http';
 import { cluster } from '../cluster/lib.mjs';
 import { check, same, test, until } from './lib.mjs';
 import { later, timed } from './doors.mjs';
+import { python, rows } from './locker.mjs';
 import { BOT, LINKS, PAY, RULES, SECRET, approval, auth, bank, decide, payments, receiver, say } from './org.mjs';
 
 const config = (b, notify, rules = RULES) => payments(b, {}, { auth: auth(BOT), approvals: { rules }, ...LINKS, notify });
@@ -41,6 +42,16 @@ test('an entry with roles is told of what is asked of them, and after an escalat
     await until(() => about(all, id).length === 3 && about(finance, id).length === 3 && about(cfo, id).length === 2, 'all to be told', 30000);
     same(types(cfo), ['escalated', 'decided'], 'only what is theirs');
     same([types(finance), types(owner)], [['asked', 'asked', 'decided', 'escalated', 'decided'], ['asked', 'decided']]);
+});
+
+// Where it begins was once looked up while people were served: on a busy machine behind the first question, which nobody
+// was told of then.
+test('where a new address begins is kept before anybody is served: who dies at once has lost no question', async (t) => {
+    python();
+    const b = await bank(t), r = await receiver(t), server = await t.serve(timed(t, { config: config(b, [hook(r), hook(r)]) }));
+    await server.kill();
+    const places = rows(server.db, "SELECT body FROM session WHERE key LIKE 'notify:%'");
+    same([places.length, new Set(places.map(([place]) => place)).size], [2, 1]);
 });
 
 test('what nobody takes for a day is given up and said, counted from when it was due; the next is still tried', async (t) => {
