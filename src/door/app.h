@@ -124,8 +124,9 @@ struct caller          caller_of_request(const struct request *q);
 const struct hub_page *page_for(const struct request *q, struct str name);
 /* May they decide what waits for a decision (their own, unless only approvers may)? */
 bool                   may_decide(const struct app *a, const struct principal *p);
-/* One more message of a socket: false when they send too many; *retry_s then. */
-bool                   may_send(struct app *a, struct str who, unsigned *retry_s);
+/* One more message of a socket, whatever it brings: false when they send too many. `refused` is the
+ * socket's own count of those in a row: to say no is work, too, so it is closed after some. */
+bool                   may_send(struct app *a, struct conn *c, struct str who, unsigned *refused);
 
 /* --- identify.c --- */
 enum identity {
@@ -282,6 +283,7 @@ void                      openai_input(struct server *s, struct request *q);
 void                      openai_conversation_new(struct server *s, struct request *q);
 void                      openai_conversation(struct server *s, struct request *q);
 void                      openai_nothing(struct server *s, struct request *q);
+void                      openai_conversation_label(struct server *s, struct request *q);
 void                      openai_conversation_delete(struct server *s, struct request *q);
 void                      rest_threads(struct server *s, struct request *q);    /* threadlist.c */
 void                      rest_thread_new(struct server *s, struct request *q); /* rest.c */

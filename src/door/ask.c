@@ -3,7 +3,10 @@
 #include "base/gzip.h"
 #include "base/log.h"
 #include "door/app.h"
+#include "http/ws.h"
 #include "run/spans.h"
+
+#define REFUSED_MAX 64 /* messages in a row that one socket may send too many */
 
 struct str owner_of(const struct request *q)
 {
@@ -28,10 +31,15 @@ bool may_decide(const struct app *a, const struct principal *p)
     return p->may_answer && (!a->approvers_only || (p->roles & ROLE_APPROVER));
 }
 
-bool may_send(struct app *a, struct str who, unsigned *retry_s)
+bool may_send(struct app *a, struct conn *c, struct str who, unsigned *refused)
 {
-    if (quota_request(a->quota, who, clock_mono_ms(), retry_s)) return true;
+    unsigned retry_s;
+    if (quota_request(a->quota, who, clock_mono_ms(), &retry_s)) {
+        *refused = 0;
+        return true;
+    }
     log_line(LOG_SECURITY, "request.limited", "by", log_str(who), "path", "(socket)", NULL);
+    if (++*refused >= REFUSED_MAX) conn_ws_close(c, WS_POLICY, "too many messages");
     return false;
 }
 
@@ -203,7 +211,8 @@ void log_refused(struct str by, const char *via, struct str thread, struct str i
 
 bool is_suspicious(const struct refusal *r)
 {
-    return r->status == 403 || r->status == 404 || strcmp(r->code, "malformed_answer") == 0;
+    return r->status == 403 || r->status == 404 || strcmp(r->code, "malformed_answer") == 0 ||
+           strcmp(r->code, "args_mismatch") == 0;
 }
 
 void reply_place(struct conn *c, const struct receipt *a)

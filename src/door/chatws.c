@@ -30,6 +30,7 @@ struct chatws {
     struct list        streams;
     struct stream     *cut; /* in the middle of a text */
     size_t             count, pending;
+    unsigned           refused;
     struct str         owner, roles, claims; /* in arena */
     struct arena       arena;
 };
@@ -214,11 +215,6 @@ static struct stream *find(struct chatws *c, struct str id)
 
 static struct stream *stream_new(struct chatws *c, struct str id)
 {
-    unsigned retry_s;
-    if (!may_send(c->app, c->owner, &retry_s)) {
-        reply(c, "error", id, "Too many requests; try again in a moment.");
-        return NULL;
-    }
     if (!id.len || id.len > REQUEST_ID_CAP || find(c, id)) {
         reply(c, "error", id, "\"requestId\" is missing, too long or in use.");
         return NULL;
@@ -311,6 +307,18 @@ static void up_abort(struct chatws *c, const struct jv *m)
     else s->finished = true;
 }
 
+/* All of them count as requests do. Who sends too many may still leave. */
+static void dispatch(struct chatws *c, struct str type, const struct jv *m)
+{
+    bool may = may_send(c->app, c->conn, c->owner, &c->refused);
+    bool asks = str_is(type, "send") || str_is(type, "resume");
+    if (str_is(type, "abort")) up_abort(c, m);
+    else if (asks && !may)
+        reply(c, "error", jv_str_at(m, "requestId"), "Too many requests; try again in a moment.");
+    else if (str_is(type, "send")) up_send(c, m);
+    else if (str_is(type, "resume")) up_resume(c, m);
+}
+
 static void on_message(struct ws_peer *p, struct str text, bool binary)
 {
     struct chatws *c = LIST_ITEM(p, struct chatws, peer);
@@ -319,9 +327,7 @@ static void on_message(struct ws_peer *p, struct str text, bool binary)
     arena_init(&a, 0);
     if (binary || json_parse(&a, text, &m, NULL) != OK || m->type != JSON_OBJECT)
         conn_ws_close(c->conn, 1007, "a frame must be a JSON object");
-    else if (str_is(jv_str_at(m, "type"), "send")) up_send(c, m);
-    else if (str_is(jv_str_at(m, "type"), "resume")) up_resume(c, m);
-    else if (str_is(jv_str_at(m, "type"), "abort")) up_abort(c, m);
+    else dispatch(c, jv_str_at(m, "type"), m);
     arena_done(&a);
 }
 

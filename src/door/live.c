@@ -10,6 +10,7 @@
  * one run: that is how the documents' client reads, which closes its stream at [DONE] and opens
  * none for an answer.
  */
+#include "base/clock.h"
 #include "base/id.h"
 #include "base/log.h"
 #include "dialect/dialect.h"
@@ -21,6 +22,7 @@
 #define BAD_JSON_MAX 3
 /* commands of one socket that are not answered yet: each holds its message */
 #define UNDER_WAY_MAX 64
+#define PING_FREE_MS  1000 /* one that comes sooner after another counts as a message */
 #define NOT_SAID      "the first message does not say who it is"
 
 enum framing_kind { FRAMES_SSE, FRAMES_JSON };
@@ -44,7 +46,8 @@ struct live {
     bool               joining;
     struct knock      *knock; /* NULL: it is known who this is */
     int64_t            tab;   /* what it claims calls by; 0: nothing yet */
-    unsigned           bad_json, pending;
+    unsigned           bad_json, pending, refused;
+    uint64_t           pinged_ms; /* when the last ping was that counted as nothing */
     /* decisions up to here were broadcast to this socket */
     uint64_t           approvals_seq;
     /* asked for while an item was half out: begins after it */
@@ -596,11 +599,19 @@ static void refuse_any(struct live *l, struct str type, const char *code, const 
     else send_error(l, code, message, for_id);
 }
 
-/* Counts towards what this principal may send; a ping does not. */
+/* A sign of life now and then. */
+static bool is_heartbeat(struct live *l, struct str type)
+{
+    uint64_t now = clock_mono_ms();
+    if (!type_is(type, "ping") || (l->pinged_ms && now < l->pinged_ms + PING_FREE_MS)) return false;
+    l->pinged_ms = now;
+    return true;
+}
+
+/* Whatever comes counts towards what this principal may send. */
 static bool too_fast(struct live *l, struct str type)
 {
-    unsigned retry_s;
-    if (type_is(type, "ping") || may_send(l->app, l->owner, &retry_s)) return false;
+    if (is_heartbeat(l, type) || may_send(l->app, l->conn, l->owner, &l->refused)) return false;
     refuse_any(l, type, "rate_limited", "Too many messages; try again in a moment.", STR_NONE);
     return true;
 }
@@ -718,7 +729,8 @@ static void on_message(struct ws_peer *p, struct str text, bool binary)
         return;
     }
     if (binary) {
-        send_error(l, "unsupported", "Audio is not built yet.", STR_NONE);
+        if (!too_fast(l, STR("")))
+            send_error(l, "unsupported", "Audio is not built yet.", STR_NONE);
         return;
     }
     arena_init(&a, 0);

@@ -4,7 +4,7 @@ import { createHash, createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
-import { check, parley, raw, same, test, until, within } from './lib.mjs';
+import { check, oneProcess, parley, raw, same, test, until, within } from './lib.mjs';
 import { Ws } from './ws.mjs';
 
 const sha256 = (text) => createHash('sha256').update(text).digest('hex');
@@ -238,7 +238,9 @@ test('a browser gets a cookie for its key, and loses it by signing out', async (
         same(await refusedSocket(t, server, '/api/chat/ws', { headers: { Cookie: cookie, Origin: server.url } }), 101);
         const out = await server.request('DELETE', '/v1/session', undefined, { cookie, ...own });
         same([out.status, /parley=; .*Max-Age=0/.test(out.headers['set-cookie'][0])], [204, true]);
-        same((await server.get('/v1/session', { cookie })).status, 401, 'it is over at once');
+        const over = async (node) => (await node.get('/v1/session', { cookie })).status === 401;
+        for (const node of server.nodes ?? []) await until(() => over(node), `it to be over on ${node.name}`);
+        check(await over(server), 'it is over at once');
     }
     for (const body of [{ token: 'wrong' }, { token: '' }]) same((await server.post('/v1/session', body, own)).status, 401);
     for (const body of [{}, 'x', { token: 5 }]) same((await server.post('/v1/session', body, own)).status, 422);
@@ -307,7 +309,7 @@ test('a socket says who it is by header, cookie or first message, and nothing be
     check(Date.now() - began > 3000, 'not before five seconds');
     check(server.log.some((l) => l.event === 'auth.failed' && l.path === '/live'), 'told in the log');
     for (let i = 0; i < 150; i++) await server.get('/v1/threads', { authorization: 'Bearer wrong' });
-    check(server.log.filter((l) => l.event === 'auth.failed').length <= 101, 'but not without end');
+    for (const node of server.nodes ?? [server]) check(node.log.filter((l) => l.event === 'auth.failed').length <= 101, 'but not without end');
 });
 
 test('a cross-site WebSocket is refused, whatever it carries', async (t) => {
@@ -421,6 +423,7 @@ test('the script for other sites is revalidated, compressed, and names nobody el
 // --- limits -----------------------------------------------------------------------------------------------------------
 
 test('requests beyond a principal\'s pace get 429 and when to come back', async (t) => {
+    oneProcess('each counts the requests of a minute that came to it');
     const server = await signedIn(t, { limits: { per_principal: { requests_per_minute: 20 } } });
     const all = await Promise.all(Array.from({ length: 30 }, () => server.get('/v1/threads', as('ada'))));
     const late = all.filter((r) => r.status === 429);
@@ -436,7 +439,36 @@ test('requests beyond a principal\'s pace get 429 and when to come back', async 
     for (let frame; (frame = JSON.parse(await ws.next())).code !== 'rate_limited';) check(frame.type === 'error', frame.type);
 });
 
+test('whatever comes on a socket counts, and who sends on and on all the same is closed', async (t) => {
+    oneProcess('each counts the requests of a minute that came to it');
+    const FLOODS = {
+        ada: ['/live', (ws) => ws.send({ type: 'ping', timestamp: 1 })],
+        bob: ['/live', (ws) => ws.sendBytes([1, 2, 3])],
+        both: ['/api/chat/ws', (ws, i) => ws.send({ type: i % 2 ? 'abort' : 'nothing', requestId: 'none' })],
+    };
+    const server = await signedIn(t, { limits: { per_principal: { requests_per_minute: 20 } } });
+    const open = (who, at) => Ws.open(t, server, at, { headers: { Authorization: `Bearer ${KEYS[who]}` } });
+    for (const [who, [at, send]] of Object.entries(FLOODS)) {
+        const ws = await open(who, at);
+        for (let i = 0; i < 200; i++) send(ws, i);
+        await ws.ended();
+        same([who, ws.code], [who, 1008]);
+        check(ws.texts.filter((x) => /"pong"|"unsupported"/.test(x)).length < 30, `${who}: ${ws.texts.length} answers`);
+        same((await server.get('/v1/threads', as(who))).status, 429, `${who} has used up what requests are taken from, too`);
+    }
+});
+
+test('a sign of life is answered also when no more messages are taken', async (t) => {
+    const server = await signedIn(t, { limits: { per_principal: { requests_per_minute: 20 } } });
+    const ws = await Ws.open(t, server, '/live', { headers: { Authorization: `Bearer ${KEYS.bob}` } });
+    await said(ws, 'hello');
+    for (let i = 0; i < 30; i++) ws.send({ type: 'interrupt' });
+    ws.send({ type: 'ping', timestamp: 7 });
+    same((await said(ws, 'pong')).timestamp, 7);
+});
+
 test('runs at once are limited for each, and so are tokens of a day', async (t) => {
+    oneProcess('each counts the runs that it holds');
     const server = await signedIn(t, { demo: { token_ms: 40 }, limits: { per_principal: { runs: 2 } } });
     const open = [];
     for (let i = 0; i < 2; i++) open.push(await server.open('POST', '/v1/chat/stream', { message: 'Find articles about CRISPR' }, as('ada')));
@@ -524,6 +556,7 @@ test('streams and sockets end when the token does', async (t) => {
 });
 
 test('keys from an address are fetched beside the loop, and again when a token names a new one', async (t) => {
+    oneProcess('each asks for the keys itself');
     const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }), ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const jwk = (pair, kid) => ({ ...pair.publicKey.export({ format: 'jwk' }), kid, use: 'sig' });
     let keys = [jwk(rsa, 'r1')], asked = 0, hold;

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { cluster } from '../cluster/lib.mjs';
 import { check, same, test, until } from './lib.mjs';
 import { STORES } from './record.mjs';
+import { Live } from './ai.mjs';
 import { Ws } from './ws.mjs';
 import { later, timed } from './doors.mjs';
 import { locker, python } from './locker.mjs';
@@ -20,13 +21,20 @@ async function club(t, url, b, rules, tool = {}, more = {}) {
     return { start, ada: person('ada', 'user'), fay: person('fay', 'finance'), poor: person('fay', 'user'), bare: person('fay'), fin: person('fin', 'finance'), bot: person('bot', 'notifier') };
 }
 
+// Whose votes do not count any more: known at once, and within a second to other nodes.
+async function lapsed(server, who, id, names) {
+    const is = async (n) => JSON.stringify((await approval(n, who, id)).lapsed) === JSON.stringify(names);
+    if (server.nodes) for (const n of server.nodes) await until(() => is(n), `${n.name} to know`);
+    same((await approval(server, who, id)).lapsed, names);
+}
+
 for (const [where, store] of STORES) {
     test(`in ${where}: a vote of somebody who was seen without the role does not count after a restart either`, async (t) => {
         const b = await bank(t), c = await club(t, await store(), b, RULES), first = await c.start();
         const s = await say(first, c.ada, PAY(5000)), [id] = s.ids;
         same((await decide(first, c.fay, id, true)).json.status, 'pending');
         await seen(first, c.poor);
-        same((await approval(first, c.ada, id)).lapsed, ['fay']);
+        await lapsed(first, c.ada, id, ['fay']);
         await first.restart();
         same((await approval(first, c.ada, id)).lapsed, ['fay'], 'lost stays lost');
         same((await decide(first, c.fin, id, true)).json.status, 'pending');
@@ -96,6 +104,24 @@ test('a socket whose first message brings other roles is let in when they are wr
     same((await say(server, c.ada, PAY(5000))).ids.length, 1);
 });
 
+// A socket shows its token once, and stays: what was seen of them since counts.
+for (const [role, approvals] of [['finance', { rules: [{ tool: '*', from: 'finance' }] }], ['approver', { who: 'approver' }]])
+    test(`on a socket that was opened with the role ${role}, since lost, nothing is decided`, async (t) => {
+        const b = await bank(t), dir = t.folder(), { auth, person } = tokens(dir), server = await t.serve({ dir, config: payments(b, {}, { auth, approvals }) });
+        const rich = person('fay', 'user', role), poor = person('fay', 'user'), s = await say(server, rich, PAY(10)), [id] = s.ids;
+        const live = await Live.open(t, server, { thread: s.thread, headers: rich }), ws = await Ws.open(t, server, '/api/chat/ws', { headers: rich });
+        for (const n of server.nodes ?? [server]) await seen(n, poor);
+        live.send('tool_result', { toolCallId: id, result: { confirmed: true } });
+        same((await live.find((f) => ['ack', 'error'].includes(f.control?.type), 'an answer')).control.code, 'not_approver');
+        const { input } = await approval(server, poor, id);
+        ws.send(JSON.stringify({ type: 'send', requestId: 'r1', id: s.thread, messages: [{ id: 'u1', role: 'user', parts: [{ type: 'text', text: PAY(10) }] },
+            { id: 'a1', role: 'assistant', parts: [{ type: 'tool-process_payment', toolCallId: id.replace('confirmation-', ''), state: 'approval-responded', input, approval: { id, approved: true } }] }] }));
+        const told = await ws.next();
+        check(/waits for somebody who may approve/.test(told), told);
+        same([(await approval(server, poor, id)).status, b.books], ['pending', []], told);
+        same((await decide(server, rich, id, true)).json.status, 'approved', 'who shows the role has it again');
+    });
+
 test('who was known before a restart can be sent a link after it, and who lost the role cannot', async (t) => {
     const b = await bank(t), c = await club(t, '', b, RULES, {}, LINKS), server = await c.start();
     await seen(server, c.fay);
@@ -129,7 +155,7 @@ for (const [where, store] of STORES) {
         const s = await say(server, c.ada, PAY(5000)), [id] = s.ids;
         same((await decide(server, c.fay, id, true)).json.status, 'pending');
         await seen(server, c.poor);
-        same((await approval(server, c.ada, id)).lapsed, ['fay']);
+        await lapsed(server, c.ada, id, ['fay']);
         same((await server.post('/v1/people/fay/erase', {}, root)).json.done, true);
         same((await decide(server, c.fin, id, true)).json.status, 'pending', 'one of two');
         same((await link(server, c.bot, id, 'fay')).json.error?.code, 'not_approver');
@@ -140,12 +166,15 @@ for (const [where, store] of STORES) {
     });
 
     test(`in ${where}: a grant does not come back with its giver's role, although nobody looked meanwhile`, async (t) => {
-        const b = await bank(t), c = await club(t, await store(), b, ONE, GRANT), server = await c.start();
-        const s = await say(server, c.ada, PAY(10));
+        const b = await bank(t), c = await club(t, await store(), b, [RULES[0], ...ONE], GRANT), server = await c.start();
+        const [other] = (await say(server, c.ada, PAY(5000))).ids, s = await say(server, c.ada, PAY(10));
+        same((await decide(server, c.fay, other, true)).json.status, 'pending', 'one of two');
         same((await decide(server, c.fay, s.ids[0], true, { grant: { scope: 'me' } })).status, 200);
         await still(server, c.ada, s.thread);
         await seen(server, c.poor);
+        await lapsed(server, c.ada, other, ['fay']);
         await seen(server, c.fay);
+        await lapsed(server, c.ada, other, undefined);
         const asked = await say(server, c.ada, PAY(11));
         same(asked.ids.length, 1, 'it is asked');
         same((await grants(server, c.ada)).map((g) => [g.status, g.why]), [['ended', 'role']]);
