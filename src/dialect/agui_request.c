@@ -449,25 +449,13 @@ static bool read_edited(const struct call *call, const struct jv *edited, struct
     return true;
 }
 
-/* Does a form ask for a member of this name? */
-static bool form_has(struct command *c, struct str form, const char *member)
-{
-    struct jv *schema = NULL;
-    return json_parse(&c->arena, form, &schema, NULL) == OK &&
-           jv_get(jv_get(schema, "properties"), member);
-}
-
-/* The tool's own question: the payload is its answer. A client that knows yes and no alone says
- * them to a form, too, and one that insists on nothing would take a no for what was filled in. */
+/* The tool's own question: the payload is its answer. */
 static bool read_form(struct command *c, const struct agui_entry *in, const struct fact *asked,
                       struct agui_answer *x, struct agui_plan *p)
 {
-    const struct jv *approved = jv_get(in->payload, "approved");
-    if (!in->payload) return malformed(p);
-    if (approved && !form_has(c, asked->schema, "approved")) {
-        if (approved->type != JSON_BOOL) return malformed(p);
-        if (!approved->boolean) return true;
-    }
+    enum plain plain = request_plain(&c->arena, asked->schema, in->payload);
+    if (!in->payload || plain == PLAIN_ODD) return malformed(p);
+    if (plain == PLAIN_NO) return true;
     x->confirmed = true;
     x->payload = in->payload->raw;
     return true;
@@ -509,8 +497,31 @@ static bool was_decided(const struct agui_answer *x, const struct fact *verdict,
     return true;
 }
 
-static bool read_entry_of(struct command *c, const struct fold *f, const struct agui_entry *in,
-                          struct agui_plan *p)
+static bool shows_other(struct command *c, const struct call *call, const struct jv *message)
+{
+    JV_EACH (x, jv_get(message, "toolCalls")) {
+        const struct jv *function = jv_get(x, "function");
+        struct str       name = jv_str_at(function, "name");
+        if (str_eq(jv_str_at(x, "id"), call->id) &&
+            !call_is_copied(call, name.len ? name : STR_NONE,
+                            request_copied(&c->arena, jv_get(function, "arguments"))))
+            return true;
+    }
+    return false;
+}
+
+/* Was the person shown another call? A page shows the one it has in its list; of one that somebody
+ * edited that is what the model made, and the question has the rest. */
+static bool was_shown_other(struct command *c, const struct call *call, const struct jv *messages)
+{
+    for (; call; call = call->instead_of)
+        JV_EACH (m, messages)
+            if (shows_other(c, call, m)) return true;
+    return false;
+}
+
+static bool read_entry_of(struct command *c, const struct fold *f, const struct agui_request *q,
+                          const struct agui_entry *in, struct agui_plan *p)
 {
     struct call       *call = f ? fold_confirmation(f, in->id) : NULL;
     struct agui_answer x;
@@ -521,6 +532,8 @@ static bool read_entry_of(struct command *c, const struct fold *f, const struct 
     if (!read_decision(c, in, call, fold_asked(f, in->id), &x, p)) return false;
     if (verdict) return was_decided(&x, verdict, p);
     if (!open || !str_eq(open->id, in->id)) return true; /* withdrawn: nothing is left of it */
+    if (was_shown_other(c, call, q->messages))
+        return refuse(&p->why, 409, "args_mismatch", COMMAND_ARGS_MISMATCH);
     if (p->answer_count < AGUI_ANSWERS_MAX) p->answers[p->answer_count++] = x;
     return true;
 }
@@ -560,7 +573,7 @@ static void read_answers(struct command *c, const struct fold *f, const struct a
         return;
     }
     for (size_t i = 0; i < q->resume_count; i++)
-        if (!read_entry_of(c, f, &q->resume[i], p)) return;
+        if (!read_entry_of(c, f, q, &q->resume[i], p)) return;
     const char *missing =
         open_questions(c, f, p, "Every question that waits must be answered; missing:");
     if (missing) {

@@ -2,8 +2,9 @@
  *
  * The list of messages is the client's copy, for display. Read of it are results of page tools that
  * are offered now, and user messages at its end that the log does not know; the rest is never
- * executed and never told to the model. Nothing here changes anything: agui_plan() says what is to
- * be done, the door does it.
+ * executed and never told to the model. (A call in it that differs from ours was shown to somebody:
+ * their answer to its question is refused.) Nothing here changes anything: agui_plan() says what is
+ * to be done, the door does it.
  */
 #ifndef PARLEY_AGUI_REQUEST_H
 #define PARLEY_AGUI_REQUEST_H

@@ -89,6 +89,7 @@ struct stream_start {
     case FACT_BROUGHT:   \
     case FACT_FORKED:    \
     case FACT_FORGOTTEN: \
+    case FACT_LABELLED:  \
     case FACT_TRIED:     \
     case FACT_HANDED:    \
     case FACT_TRIMMED:   \

@@ -217,24 +217,23 @@ bool fact_is_aside(const struct fact *f)
 }
 
 /* What is spoken after `seq`: the next step, or the open one. */
-static struct parts parts_after(const struct thread *t, uint64_t seq)
+static struct parts parts_after(const struct thread_view *v, uint64_t seq)
 {
-    const struct fold      *f = thread_fold(t);
-    const struct open_step *s = thread_step(t);
-    uint64_t                head = thread_committed(t);
-    while (seq < head && fact_is_aside(f->facts[seq])) seq++;
-    if (seq == head)
-        return s->active ? (struct parts){ s->parts, s->count, true } : (struct parts){ 0 };
-    const struct fact *next = f->facts[seq];
+    while (seq < v->committed && fact_is_aside(v->fold->facts[seq])) seq++;
+    if (seq == v->committed)
+        return v->step->active ? (struct parts){ v->step->parts, v->step->count, true }
+                               : (struct parts){ 0 };
+    const struct fact *next = v->fold->facts[seq];
     return next->kind == FACT_STEP ? (struct parts){ next->parts, next->parts_count, false }
                                    : (struct parts){ 0 };
 }
 
 bool place_fits(const struct thread *t, uint64_t seq, uint64_t units)
 {
-    if (seq > thread_committed(t)) return false;
+    struct thread_view v = thread_look(t);
+    if (seq > v.committed) return false;
     if (!units) return true;
-    struct piece p = parts_at(parts_after(t, seq), units - 1);
+    struct piece p = parts_at(parts_after(&v, seq), units - 1);
     /* The rest of a character would be told as a broken one. */
     return p.what != PIECE_BYTES || p.bytes.ptr == p.part->text.ptr ||
            ((unsigned char)p.bytes.ptr[0] & 0xc0) != 0x80;
@@ -296,9 +295,9 @@ static bool is_other_run(const struct encoder *e, const struct fact *f)
 }
 
 /* The next committed fact, or a piece of it. */
-static void pass_next(struct encoder *e, const struct thread *t, size_t room)
+static void pass_next(struct encoder *e, const struct thread_view *v, size_t room)
 {
-    const struct fact *f = thread_fold(t)->facts[e->seq];
+    const struct fact *f = v->fold->facts[e->seq];
     if (is_other_run(e, f)) {
         e->ended = true;
         return;
@@ -310,7 +309,7 @@ static void pass_next(struct encoder *e, const struct thread *t, size_t room)
     if (f->kind == FACT_STEP &&
         pass_piece(e, (struct parts){ f->parts, f->parts_count, false }, room))
         return;
-    pass_fact(e, t, f);
+    pass_fact(e, v->thread, f);
 }
 
 /* The run whose beginning a silent replay starts from: the stream's own, or the one the place lies
@@ -321,14 +320,14 @@ static const struct run *replayed_run(const struct encoder *e, const struct fold
 }
 
 /* Passes over everything from the beginning of the run up to the place. */
-static void seek(struct encoder *e, const struct thread *t, uint64_t seq, uint64_t units)
+static void seek(struct encoder *e, const struct thread_view *v, uint64_t seq, uint64_t units)
 {
-    const struct run *r = replayed_run(e, thread_fold(t), seq + (units ? 1 : 0));
-    uint64_t          head = thread_committed(t);
+    const struct run *r = replayed_run(e, v->fold, seq + (units ? 1 : 0));
+    uint64_t          head = v->committed;
     e->horizon = head;
     e->seq = r && r->first->seq <= seq ? r->first->seq - 1 : seq;
     if (e->seq > head) e->seq = head;
-    while (e->seq < seq && e->seq < head && !e->ended) pass_next(e, t, ROOM_ALL);
+    while (e->seq < seq && e->seq < head && !e->ended) pass_next(e, v, ROOM_ALL);
     e->skip = units;
     e->ended = false;
 }
@@ -346,7 +345,8 @@ void encoder_start(struct encoder *e, const struct dialect *d, const struct carr
                            .link = s->link,
                            .quiet_gates = s->quiet_gates || s->replay };
     if (d->start) d->start(e, s);
-    seek(e, t, s->seq, s->units);
+    struct thread_view v = thread_look(t);
+    seek(e, &v, s->seq, s->units);
     e->opened = s->replay;
     if (s->continuation && d->continues) d->continues(e);
 }
@@ -361,31 +361,31 @@ static void leave_out(struct encoder *e, size_t len, size_t texts, uint64_t even
     e->events = events;
 }
 
-static enum encoded at_head(struct encoder *e, const struct thread *t, size_t room)
+static enum encoded at_head(struct encoder *e, const struct thread_view *v, size_t room)
 {
-    const struct open_step *s = thread_step(t);
+    const struct open_step *s = v->step;
     if (s->active && pass_piece(e, (struct parts){ s->parts, s->count, true }, room))
         return ENCODED_ITEM;
     size_t   before = item.bytes.len, texts = item.count;
     uint64_t events = e->events;
-    e->d->head(e, t);
+    e->d->head(e, v->thread);
     if (item.bytes.len > room && !e->ended) leave_out(e, before, texts, events);
     return e->ended || item.bytes.len != before ? ENCODED_ITEM : ENCODED_NOTHING;
 }
 
 /* Encodes the item at the place into the scratch. */
-static enum encoded pass_item(struct encoder *e, const struct thread *t, size_t room)
+static enum encoded pass_item(struct encoder *e, const struct thread_view *v, size_t room)
 {
     enum encoded r = ENCODED_ITEM;
     e->out = &item.bytes;
-    if (!e->cut.again) e->horizon = thread_committed(t);
+    if (!e->cut.again) e->horizon = v->committed;
     if (!e->opened) {
         e->opened = true;
-        e->d->open(e, t);
+        e->d->open(e, v->thread);
     }
     if (e->ended) r = ENCODED_END;
-    else if (e->seq < e->horizon) pass_next(e, t, room);
-    else r = at_head(e, t, room);
+    else if (e->seq < e->horizon) pass_next(e, v, room);
+    else r = at_head(e, v, room);
     if (e->ended) {
         e->d->close(e);
         r = ENCODED_END;
@@ -474,11 +474,12 @@ enum encoded encode_into(struct encoder *e, const struct thread *t, struct buf *
 {
     size_t end = out->len + room;
     if (e->cut.held) return send_held(e, out, end);
-    if (thread_away(t)) return ENCODED_NOTHING;
+    struct thread_view v = thread_look(t);
+    if (v.away) return ENCODED_NOTHING;
     if (!e->cut.sent && room < e->carrier->need) return ENCODED_CUT;
     struct encoder before = *e;
     item_begin();
-    enum encoded r = pass_item(e, t, room > e->carrier->around ? room - e->carrier->around : 0);
+    enum encoded r = pass_item(e, &v, room > e->carrier->around ? room - e->carrier->around : 0);
     return send_new(e, out, end, r, &before);
 }
 

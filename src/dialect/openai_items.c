@@ -170,6 +170,8 @@ static bool read_item(struct oai_read *r, const struct jv *v, unsigned i, struct
     *x = (struct oai_item){ .kind = kind_of(r->out, v), .type = jv_str_at(v, "type"), .index = i };
     x->reference = str_is(x->type, "item_reference");
     read_ids(r->out, v, x);
+    if (str_is(x->type, "mcp_approval_request") || str_is(x->type, "parley:approval_request"))
+        x->question = v;
     if (x->kind == OAI_OTHER && is_client_role(jv_str_at(v, "role")))
         return bad(r, i, "type", "unsupported_value", "What somebody says is a \"message\".");
     if (x->kind == OAI_ASSISTANT && !str_is(jv_str_at(v, "role"), "assistant"))

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/jsonw.h"
+#include "base/utf8.h"
 #include "dialect/openai_int.h"
 
 bool oai_refuse(struct oai_read *r, int status, const char *code, const char *param,
@@ -109,21 +110,41 @@ static bool check_unsupported(struct oai_read *r, const struct jv *body)
     return check_number(r, body, "temperature") && check_number(r, body, "top_p");
 }
 
-static bool read_metadata(struct oai_read *r, const struct jv *body)
+static bool check_metadata(struct oai_read *r, const struct jv *v)
 {
-    const struct jv *v = given(body, "metadata");
-    if (!v || r->out->chat) return true;
     if (v->type != JSON_OBJECT) return bad_type(r, "metadata", "an object");
     if (v->count > OAI_META_MAX)
         return oai_refuse(r, 400, "invalid_value", "metadata", "At most 16 members are kept.");
     JV_EACH (m, v) {
         if (m->type != JSON_STRING) return bad_type(r, "metadata", "an object of texts");
-        if (m->key.len > 64 || m->str.len > 512)
+        if (utf8_count(m->key) > OAI_META_KEY || utf8_count(m->str) > OAI_META_VALUE)
             return oai_refuse(r, 400, "invalid_value", "metadata",
-                              "A name may have 64 bytes, a value 512.");
+                              "A name may have 64 characters, a value 512.");
     }
-    r->out->metadata = v->raw;
     return true;
+}
+
+bool oai_metadata(struct arena *a, const struct jv *v, struct str *out, struct oai_refusal *why)
+{
+    struct buf   b = { 0 };
+    struct jsonw w;
+    if (!v || v->type == JSON_NULL) return true;
+    if (!check_metadata(&(struct oai_read){ .a = a, .why = why }, v)) return false;
+    jsonw_init(&w, &b);
+    jw_obj(&w);
+    JV_EACH (m, v) {
+        jw_key_str(&w, m->key);
+        jw_str(&w, m->str);
+    }
+    jw_end_obj(&w);
+    *out = buf_into(&b, a);
+    if (!out->ptr) a->failed = true;
+    return true;
+}
+
+static bool read_metadata(struct oai_read *r, const struct jv *body)
+{
+    return r->out->chat || oai_metadata(r->a, jv_get(body, "metadata"), &r->out->metadata, r->why);
 }
 
 static bool read_conversation(struct oai_read *r, const struct jv *body)

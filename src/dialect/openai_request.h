@@ -4,6 +4,7 @@
  * Such a client sends its whole copy of the conversation. Only the tail acts: what follows the last
  * thing that the assistant's side said. All before it is a hint: ids and words to find the thread
  * by, and, where there is none, context for a new one; never a result, a permission or an argument.
+ * A question in it that differs from ours takes the answer its force: somebody was shown that one.
  *
  * What would change the meaning of an answer if it were ignored is refused by name; the rest of
  * what these clients send is passed over.
@@ -18,6 +19,8 @@
 #define OAI_TOOLS_MAX  128
 #define OAI_SYSTEM_MAX (256u * 1024)
 #define OAI_META_MAX   16
+#define OAI_META_KEY   64 /* characters */
+#define OAI_META_VALUE 512
 #define OAI_TEXT_MAX   (1024u * 1024)
 #define OAI_REASON_MAX 4096
 
@@ -37,13 +40,15 @@ enum oai_kind {
 };
 
 struct oai_item {
-    enum oai_kind kind;
-    struct str    type, id, text, reason;
-    bool          approve;
-    bool          reference; /* item_reference: it must be one of ours */
-    unsigned      index;     /* in the client's list */
+    enum oai_kind    kind;
+    struct str       type, id, text, reason;
+    bool             approve;
+    bool             reference; /* item_reference: it must be one of ours */
+    unsigned         index;     /* in the client's list */
     /* what goes with a yes, as JSON: of docs/approvals.md, Deciding; STR_NONE: nothing */
-    struct str    grant, input;
+    struct str       grant, input;
+    /* a question of ours, as the client has it: what its person was shown; NULL: it is none */
+    const struct jv *question;
 };
 
 struct oai_function {
@@ -55,6 +60,11 @@ struct oai_function {
 enum oai_form { OAI_FORM_BOTH, OAI_FORM_ITEMS, OAI_FORM_EXTENSION, OAI_FORM_WORDS };
 
 enum oai_choice { OAI_AUTO, OAI_NONE, OAI_REQUIRED, OAI_NAMED };
+
+/* "metadata": a few texts that a client wants kept. `v` NULL or null: `out` stays. Else as JSON in
+ * the arena. False: refused. */
+MUST_CHECK bool oai_metadata(struct arena *a, const struct jv *v, struct str *out,
+                             struct oai_refusal *why);
 
 struct oai_request {
     bool                 chat;

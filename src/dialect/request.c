@@ -143,6 +143,15 @@ static bool read_terms(struct command *c, const struct jv *v, struct refusal *wh
            request_text(c, v, "answer_id", REQUEST_ID_MAX, &c->answer_id, why);
 }
 
+const struct jv *request_copied(struct arena *a, const struct jv *args)
+{
+    struct jv *v;
+    if (!args || args->type == JSON_NULL) return NULL;
+    if (args->type != JSON_STRING) return args;
+    if (!str_trim(args->str).len) return NULL;
+    return json_parse(a, args->str, &v, NULL) == OK ? v : args;
+}
+
 static bool decide_action(struct command *c, const struct jv *data, bool confirmed,
                           struct refusal *why)
 {
@@ -268,14 +277,29 @@ static const struct jv *unwrap(struct command *c, const struct jv *v)
     return json_parse(&c->arena, r->str, &inner, NULL) == OK ? inner : NULL;
 }
 
+static const char *const ANSWER_WORDS[] = { "confirmed", "approved", "approve" };
+
 bool request_contradicts(const struct jv *v, bool yes)
 {
-    static const char *const words[] = { "confirmed", "approved", "approve" };
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        const struct jv *said = jv_get(v, words[i]);
+    for (size_t i = 0; i < sizeof ANSWER_WORDS / sizeof *ANSWER_WORDS; i++) {
+        const struct jv *said = jv_get(v, ANSWER_WORDS[i]);
         if (said && said->type != JSON_NULL && jv_true(said) != yes) return true;
     }
     return jv_get(v, "response") != NULL; /* an answer within the answer */
+}
+
+enum plain request_plain(struct arena *a, struct str form, const struct jv *said)
+{
+    struct jv *schema = NULL;
+    enum plain found = PLAIN_NOT;
+    if (json_parse(a, form, &schema, NULL) != OK) schema = NULL;
+    for (size_t i = 0; i < sizeof ANSWER_WORDS / sizeof *ANSWER_WORDS; i++) {
+        const struct jv *v = jv_get(said, ANSWER_WORDS[i]);
+        if (!v || jv_get(jv_get(schema, "properties"), ANSWER_WORDS[i])) continue;
+        enum plain means = v->type != JSON_BOOL ? PLAIN_ODD : v->boolean ? PLAIN_YES : PLAIN_NO;
+        found = found == PLAIN_NOT || found == means ? means : PLAIN_ODD;
+    }
+    return found;
 }
 
 bool request_answer(struct command *c, const struct jv *v, struct refusal *why)

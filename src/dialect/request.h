@@ -36,13 +36,21 @@ MUST_CHECK bool request_action(struct command *c, struct str body, struct refusa
 MUST_CHECK bool request_answer(struct command *c, const struct jv *v, struct refusal *why);
 /* Does another of the words for an answer in `v` say otherwise? Such an answer decides nothing. */
 bool            request_contradicts(const struct jv *v, bool yes);
+/* What a client that knows yes and no alone says to a tool's own form, in one of the words for an
+ * answer that the form itself does not ask for. One that insists on nothing would take a no for
+ * what was filled in. */
+enum plain { PLAIN_NOT, PLAIN_YES, PLAIN_NO, PLAIN_ODD };
+enum plain       request_plain(struct arena *a, struct str form, const struct jv *said);
+/* The arguments that a client shows of a call: an object, or the text of one. NULL: it sent none. A
+ * text that is no JSON stays one, and is no call's arguments. */
+const struct jv *request_copied(struct arena *a, const struct jv *args);
 /* {"result":...} or {"error":"..."} */
-MUST_CHECK bool request_result(struct command *c, const struct jv *v, struct refusal *why);
+MUST_CHECK bool  request_result(struct command *c, const struct jv *v, struct refusal *why);
 /* Parses a body that must be a JSON object. Empty: an empty object when `optional`. */
-MUST_CHECK bool request_object(struct command *c, struct str body, bool optional,
-                               const struct jv **out, struct refusal *why);
+MUST_CHECK bool  request_object(struct command *c, struct str body, bool optional,
+                                const struct jv **out, struct refusal *why);
 /* An optional member that must be text of at most `max` bytes. */
-MUST_CHECK bool request_text(struct command *c, const struct jv *v, const char *key, size_t max,
-                             struct str *out, struct refusal *why);
+MUST_CHECK bool  request_text(struct command *c, const struct jv *v, const char *key, size_t max,
+                              struct str *out, struct refusal *why);
 
 #endif

@@ -18,6 +18,11 @@
 #include "door/app.h"
 #include "run/response.h"
 
+/* The request up to and with words of the person, at one place of it. */
+struct openai_beginning {
+    struct str chain, exchange; /* STR_NONE: the program names no conversation */
+};
+
 struct openai_turn {
     struct ask         ask;
     struct command    *holder; /* its arena keeps everything */
@@ -35,19 +40,22 @@ struct openai_turn {
     struct str      *candidate_responses;
     size_t           candidate_count, candidate;
     bool   again; /* looking for one that these words were said to before, and something was done */
-    size_t waiting;            /* commands without an answer */
-    struct receipt      first; /* the first refusal of these */
-    struct str          told;  /* the response to tell */
+    size_t waiting;                 /* commands without an answer */
+    struct receipt           first; /* the first refusal of these */
+    struct str               told;  /* the response to tell */
     /* openai_past.c: the command that begins a thread, and whose effects it is to carry */
-    struct command     *begins;
-    struct openai_past *past;
-    size_t              past_count, past_next;
-    struct str          effects; /* found so far: lists, with commas between */
-    struct str          seen;    /* the newest of those; STR_NONE: there was none */
-    struct str          tried;   /* the request id that was taken */
+    struct command          *begins;
+    struct openai_past      *past;
+    size_t                   past_count, past_next;
+    /* openai_find.c: the whole of it first, then what is shorter; and the next to be looked up */
+    struct openai_beginning *beginnings;
+    size_t                   beginning_count, beginning;
+    struct str               effects; /* found so far: lists, with commas between */
+    struct str               seen;    /* the newest of those; STR_NONE: there was none */
+    struct str               tried;   /* the request id that was taken */
     /* app.turns: the one after it; the same request, sent again before this one has its response */
-    struct openai_turn *next, *twins;
-    bool                listed_turn;
+    struct openai_turn      *next, *twins;
+    bool                     listed_turn;
 };
 
 static inline struct arena *turn_arena(struct openai_turn *t)
@@ -77,6 +85,8 @@ struct str turn_chain(struct openai_turn *t, const struct fold *f, const struct 
 
 /* The request's own words, in the conversation that its program names; STR_NONE: it names none. */
 struct str turn_exchange(struct openai_turn *t);
+/* False: no memory. None of a request that names what it continues. */
+bool       turn_beginnings(struct openai_turn *t);
 
 /* --- openai_act.c --- */
 /* The same request again: its response was left before it was whole. It is made anew, after what
@@ -88,7 +98,8 @@ void turn_act(struct openai_turn *t, struct thread *at);
 void turn_submit(struct openai_turn *t, struct command *c);
 
 /* --- openai_past.c --- */
-/* Does the request say what this one answered, from the beginning, and shortly after it? */
+/* Does the request say what this one answered, from the beginning, and shortly after it? It may go
+ * on from there. */
 bool turn_repeats(struct openai_turn *t, const struct fact *response);
 /* Submit a command that begins a thread, with what other versions of the conversation did: one that
  * forks from `source`; one whose words nobody continued. */

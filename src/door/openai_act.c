@@ -5,8 +5,9 @@
  *   a message              goes on at the thread's head; where its place is continued already, in a
  *                          new thread that begins with a copy of the facts up to there
  *
- * Nothing here looks at what the client says about calls: names, arguments and outcomes are the
- * log's.
+ * What the client says about calls does nothing: names, arguments and outcomes are the log's. But
+ * an answer beside a question that is not ours any more, as the client shows it, is no answer to
+ * ours.
  */
 #include "base/clock.h"
 #include "base/id.h"
@@ -376,7 +377,24 @@ static const struct jv *kept_tree(struct command *c, struct str text)
     return v;
 }
 
-static struct command *answer(struct openai_turn *t, const struct oai_item *x,
+/* What the person was shown, if the request says it: for whoever takes the answer. Of several
+ * copies one that is wrong counts. False: there is one. */
+static bool put_shown(const struct openai_turn *t, const struct fold *f, struct command *c)
+{
+    const struct call *call = fold_confirmation(f, c->id);
+    for (size_t i = 0; i < t->q.count; i++) {
+        const struct oai_item *x = &t->q.items[i];
+        if (!x->question || !str_eq(x->id, c->id)) continue;
+        const struct jv *args = request_copied(&c->arena, jv_get(x->question, "arguments"));
+        struct str       name = jv_str_at(x->question, "name");
+        c->decide.echo_tool = name.len ? arena_dup(&c->arena, name) : STR_NONE;
+        c->decide.echo_args = args ? kept_tree(c, args->raw) : NULL;
+        if (call && !call_is_copied(call, c->decide.echo_tool, c->decide.echo_args)) return false;
+    }
+    return true;
+}
+
+static struct command *answer(struct openai_turn *t, const struct fold *f, const struct oai_item *x,
                               void (*done)(struct command *, const struct receipt *))
 {
     struct command *c = turn_command(t, x->kind == OAI_OUTPUT ? CMD_RESULT : CMD_DECIDE, done);
@@ -389,6 +407,7 @@ static struct command *answer(struct openai_turn *t, const struct oai_item *x,
         c->decide.reason = arena_dup(&c->arena, x->reason.len ? x->reason : STR_NONE);
         c->decide.grant = kept_tree(c, x->grant);
         c->decide.input = kept_tree(c, x->input);
+        (void)put_shown(t, f, c); /* whoever takes it sees */
         return c;
     }
     jsonw_init(&w, &b);
@@ -484,7 +503,8 @@ static bool collect(struct openai_turn *t, struct thread *at, struct answers *s)
             turn_refuse(t, 400, "invalid_value", "These are too many answers at once.", STR_NONE);
             return false;
         }
-        struct command *c = answer(t, x, t->q.has_message ? on_answer_only : on_answer);
+        struct command *c =
+            answer(t, thread_fold(at), x, t->q.has_message ? on_answer_only : on_answer);
         if (!c) {
             turn_no_memory(t);
             return false;
@@ -597,6 +617,12 @@ static void decide_words(struct openai_turn *t, struct thread *at, const struct 
         c->decide.reason = arena_dup(&c->arena, x->reason.len ? x->reason : STR_NONE);
         c->decide.code = arena_dup(&c->arena, str_c(x->code));
         s.list[s.count++] = c;
+        if (!put_shown(t, thread_fold(at), c)) {
+            log_refused(c->by, "words", thread_id(at), c->id, "args_mismatch");
+            drop(&s);
+            respond(t, thread_fold(at), of, RESPOND_SAY, STR(COMMAND_ARGS_MISMATCH), STR_NONE);
+            return;
+        }
     }
     if (!s.count) {
         said_before(t, at, of, &list[0]);

@@ -238,6 +238,13 @@ struct str turn_chain(struct openai_turn *t, const struct fold *f, const struct 
     return ok ? arena_dup(turn_arena(t), str_n(hash, CHAIN_LEN)) : STR_NONE;
 }
 
+/* Where the request began that ended there: its tail, then. */
+static size_t own_words(const struct oai_request *q, size_t to)
+{
+    while (to && q->items[to - 1].kind != OAI_ASSISTANT) to--;
+    return to;
+}
+
 static struct str exchange(struct openai_turn *t, size_t from, size_t to);
 
 /* Was it said in the conversation that the program names, as far as either of them has a name? */
@@ -245,7 +252,7 @@ static bool is_named_so(struct openai_turn *t, const struct fact *r)
 {
     size_t to = last_words(&t->q), from;
     while (to && role_of(&t->q.items[to - 1]) != CHAIN_USER) to--;
-    for (from = to; from && !says(&t->q.items[from - 1], OAI_ASSISTANT);) from--;
+    from = own_words(&t->q, to);
     struct str name = t->chat.len && r->note.len ? exchange(t, from, to) : STR_NONE;
     return !name.len || str_eq(name, r->note);
 }
@@ -382,6 +389,53 @@ static struct str exchange(struct openai_turn *t, size_t from, size_t to)
 struct str turn_exchange(struct openai_turn *t)
 {
     return t->chat.len ? exchange(t, t->q.tail, t->q.count) : STR_NONE;
+}
+
+#define BEGINNINGS_MAX 32
+
+static size_t spoken_count(const struct oai_request *q)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < q->count; i++) n += says(&q->items[i], OAI_USER);
+    return n;
+}
+
+static bool add_beginning(struct openai_turn *t, const struct chain *c, size_t at, size_t to)
+{
+    char   hash[CHAIN_LEN];
+    size_t from = own_words(&t->q, to);
+    if (!chain_hash(c, hash)) return false;
+    t->beginnings[at] = (struct openai_beginning){
+        arena_dup(turn_arena(t), str_n(hash, CHAIN_LEN)),
+        t->chat.len ? exchange(t, from, to) : STR_NONE,
+    };
+    return t->beginnings[at].chain.len > 0;
+}
+
+/* Of very many the longest, and the first of all, by which most conversations are known. */
+bool turn_beginnings(struct openai_turn *t)
+{
+    struct chain c;
+    size_t       all = spoken_count(&t->q), left = all;
+    size_t       count = all < BEGINNINGS_MAX ? all : BEGINNINGS_MAX;
+    bool         ok = true;
+    if (t->beginnings || t->q.previous.len || t->q.conversation.len) return true;
+    t->beginnings = arena_array(turn_arena(t), count + 1, sizeof *t->beginnings);
+    if (!t->beginnings) return false;
+    chain_init(&c);
+    for (size_t i = 0; ok && i < t->q.count; i++) {
+        const struct oai_item *x = &t->q.items[i];
+        if (role_of(x)) chain_add(&c, role_of(x), x->text);
+        if (!says(x, OAI_USER)) continue;
+        if (left == all) ok = add_beginning(t, &c, count, i + 1);
+        else if (left < count) ok = add_beginning(t, &c, left, i + 1);
+        left--;
+    }
+    ok = ok && add_beginning(t, &c, 0, t->q.count);
+    t->beginnings[0].exchange = turn_exchange(t);
+    chain_done(&c);
+    t->beginning_count = ok ? count + 1 : 0;
+    return ok;
 }
 
 static void by_header(struct openai_turn *t)

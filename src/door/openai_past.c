@@ -6,11 +6,13 @@
  *
  *   a fork          carries what was done in its source, in the thread that all the copies go back
  *                   to, and in the newest of those copies, which carry what is older
- *   a first message carries what was done in answer to the same words shortly before: a resent
- *                   request cannot be told from a new conversation. Where the client's program
- *                   names its conversations, another name is another conversation. While the
- *                   very same request is still being answered, nobody knows what it will do:
- *                   then it is one request, and both are told the same
+ *   any other new   carries what was done in answer to the same words shortly before: a resent
+ *   thread          request cannot be told from a new conversation. And if it begins with the words
+ *                   of another conversation, and goes on as that one never did (a cut answer is
+ *                   kept empty, or as "[stopped]", or not at all), what was done in that. Where the
+ *                   client's program names its conversations, another name is another conversation.
+ *                   While the very same request is still being answered, nobody knows what it will
+ *                   do: then it is one request, and both are told the same
  *
  * Two nodes may look at the same moment, and both find nothing. So what begins a thread has a
  * request id made of the request and of the newest that was found: of two that saw the same, the
@@ -22,24 +24,28 @@
 
 struct openai_past {
     struct str thread;
-    struct str response; /* what was done in its run; STR_NONE: in all */
+    struct str response; /* if it still counts; STR_NONE: in any case */
+    bool       whole;    /* what was done in all of it, not just in that one's run */
 };
 
 static void look(struct openai_turn *t);
 
 bool turn_repeats(struct openai_turn *t, const struct fact *r)
 {
-    struct str chain = turn_chain(t, NULL, NULL), exchange = turn_exchange(t);
-    if (!chain.len || !str_eq(chain, r->chain) || r->at_ms < clock_wall_ms() - EFFECT_WORDS_MS)
-        return false;
-    return !exchange.len || !r->note.len || str_eq(exchange, r->note);
+    if (r->at_ms < clock_wall_ms() - EFFECT_WORDS_MS || !turn_beginnings(t)) return false;
+    for (size_t i = 0; i < t->beginning_count; i++) {
+        const struct openai_beginning *b = &t->beginnings[i];
+        if (str_eq(b->chain, r->chain))
+            return !b->exchange.len || !r->note.len || str_eq(b->exchange, r->note);
+    }
+    return false;
 }
 
-static void add_effects(struct openai_turn *t, const struct fold *f, struct str response)
+static void add_effects(struct openai_turn *t, const struct fold *f, const struct openai_past *p)
 {
-    const struct fact *r = response.ptr ? response_find(f, response) : NULL;
-    if (response.ptr && (!r || !turn_repeats(t, r))) return;
-    struct str list = response_effects(turn_arena(t), f, r ? r->run : STR_NONE);
+    const struct fact *r = p->response.ptr ? response_find(f, p->response) : NULL;
+    if (p->response.ptr && (!r || !turn_repeats(t, r))) return;
+    struct str list = response_effects(turn_arena(t), f, r && !p->whole ? r->run : STR_NONE);
     if (list.len <= 2) return; /* [] */
     t->effects = !t->effects.len ? list
                                  : arena_printf(turn_arena(t), STR_FMT "," STR_FMT,
@@ -76,7 +82,7 @@ static void on_look(struct command *c, const struct receipt *a)
     const char         *code = a->code, *message = a->message;
     bool                twin = status < 400 && a->thread && is_twin(t, a->thread);
     if (!twin && status < 400 && a->thread)
-        add_effects(t, thread_fold(a->thread), t->past[t->past_next].response);
+        add_effects(t, thread_fold(a->thread), &t->past[t->past_next]);
     command_free(c);
     if (twin) return;
     t->past_next++;
@@ -120,31 +126,41 @@ static void look(struct openai_turn *t)
     hub_submit(t->ask.app->hub, c);
 }
 
-static void add(struct openai_turn *t, struct str thread, struct str response)
+static void add(struct openai_turn *t, struct str thread, struct str response, bool whole)
 {
     for (size_t i = 0; i < t->past_count; i++)
-        if (str_eq(t->past[i].thread, thread)) return;
+        if (str_eq(t->past[i].thread, thread)) {
+            t->past[i].whole |= whole;
+            return;
+        }
     t->past[t->past_count++] = (struct openai_past){ arena_dup(turn_arena(t), thread),
-                                                     arena_dup(turn_arena(t), response) };
+                                                     arena_dup(turn_arena(t), response), whole };
 }
 
+/* For so many more. */
 static bool has_room(struct openai_turn *t, size_t count)
 {
-    if ((t->past = arena_array(turn_arena(t), count, sizeof *t->past))) return true;
-    turn_no_memory(t);
-    return false;
+    struct openai_past *list =
+        arena_array(turn_arena(t), t->past_count + count + 1, sizeof *t->past);
+    if (!list) {
+        turn_no_memory(t);
+        return false;
+    }
+    if (t->past_count) memcpy(list, t->past, t->past_count * sizeof *list);
+    t->past = list;
+    return true;
 }
 
 /* --- a fork ----------------------------------------------------------------------------------- */
 
 static void on_copies(struct openai_turn *t, const struct store_row *rows, size_t count)
 {
-    struct openai_past source = t->past[0];
+    struct str source = t->past[0].thread;
     if (!has_room(t, count + 2)) return;
     if (count) t->seen = arena_dup(turn_arena(t), rows[0].thread);
-    add(t, source.thread, STR_NONE);
-    add(t, t->begins->message.family, STR_NONE);
-    for (size_t i = 0; i < count; i++) add(t, rows[i].thread, STR_NONE);
+    add(t, source, STR_NONE, true);
+    add(t, t->begins->message.family, STR_NONE, true);
+    for (size_t i = 0; i < count; i++) add(t, rows[i].thread, STR_NONE, true);
     look(t);
 }
 
@@ -156,20 +172,36 @@ void turn_fork(struct openai_turn *t, struct command *c, struct str source)
     turn_lookup(t, "f:", c->message.family, on_copies);
 }
 
-/* --- a first message -------------------------------------------------------------------------- */
+/* --- a new thread ----------------------------------------------------------------------------- */
 
+static void look_up(struct openai_turn *t);
+
+/* Of a conversation that this request repeats as a whole only the answer to it counts; of one that
+ * it begins like, and goes on from in another way, all. */
 static void on_same_words(struct openai_turn *t, const struct store_row *rows, size_t count)
 {
-    if (!has_room(t, count + 1)) return;
-    if (count) t->seen = arena_dup(turn_arena(t), rows[0].thread);
-    for (size_t i = 0; i < count; i++) add(t, rows[i].thread, rows[i].value);
-    look(t);
+    bool whole = t->beginning++ > 0;
+    if (!has_room(t, count)) return;
+    if (count && !t->seen.len) t->seen = arena_dup(turn_arena(t), rows[0].thread);
+    for (size_t i = 0; i < count; i++) add(t, rows[i].thread, rows[i].value, whole);
+    look_up(t);
+}
+
+static void look_up(struct openai_turn *t)
+{
+    struct openai_beginning *b = t->beginnings;
+    while (t->beginning && t->beginning < t->beginning_count &&
+           str_eq(b[t->beginning].chain, b[0].chain))
+        t->beginning++;
+    if (t->beginning < t->beginning_count)
+        turn_lookup(t, "u:", b[t->beginning].chain, on_same_words);
+    else look(t);
 }
 
 void turn_begin(struct openai_turn *t, struct command *c)
 {
-    struct str chain = turn_chain(t, NULL, NULL);
     t->begins = c;
-    if (chain.len) turn_lookup(t, "u:", chain, on_same_words);
-    else finish(t);
+    t->beginning = 0;
+    if (turn_beginnings(t)) look_up(t);
+    else turn_no_memory(t);
 }

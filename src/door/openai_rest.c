@@ -373,33 +373,32 @@ void openai_input(struct server *s, struct request *q)
 
 /* --- conversations ---------------------------------------------------------------------------- */
 
-static void reply_conversation(struct conn *c, struct str id, int64_t at_ms)
+static void reply_conversation(struct conn *c, struct str id, const struct fold *f)
 {
     struct buf   b;
     struct jsonw w;
     json_reply_begin(&b, &w);
     jw_kstr(&w, "id", id);
     jw_kstrz(&w, "object", "conversation");
-    jw_kint(&w, "created_at", at_ms / 1000);
-    jw_kraw(&w, "metadata", STR("{}"));
+    jw_kint(&w, "created_at", (f && f->count ? f->facts[0]->at_ms : clock_wall_ms()) / 1000);
+    jw_kraw(&w, "metadata", f && f->labelled ? f->labelled->data : STR("{}"));
     json_reply_end(c, 200, &b, &w);
 }
 
 static void on_conversation(struct ask *k, struct command *c, const struct receipt *a)
 {
-    const struct fold *f = a->thread ? thread_fold(a->thread) : NULL;
     if (a->status >= 400) {
         openai_error(k->conn, a->status, str_c(a->code), str_c(a->message), STR_NONE);
         return;
     }
     conn_header(k->conn, "Parley-Thread", c->log.thread);
     if (c->kind == CMD_DELETE) reply_deleted(k->conn, c->log.thread, "conversation.deleted");
-    else
-        reply_conversation(k->conn, c->log.thread,
-                           f && f->count ? f->facts[0]->at_ms : clock_wall_ms());
+    else reply_conversation(k->conn, c->log.thread, a->thread ? thread_fold(a->thread) : NULL);
 }
 
-static void conversation(struct server *s, struct request *q, enum command_kind kind, struct str id)
+/* `labels`: of CREATE and LABEL. */
+static void conversation(struct server *s, struct request *q, enum command_kind kind, struct str id,
+                         struct str labels)
 {
     struct command *c = command_for(q, kind, "responses");
     struct ask     *k = c ? ask_new(s, q, on_conversation) : NULL;
@@ -412,6 +411,7 @@ static void conversation(struct server *s, struct request *q, enum command_kind 
         c->log.thread = id_new(&c->arena, "t_");
         c->title = STR("");
     } else c->log.thread = arena_dup(&c->arena, id);
+    if (labels.ptr) c->labels = arena_dup(&c->arena, labels);
     ask_submit(k, c);
 }
 
@@ -420,33 +420,47 @@ static bool is_given(const struct jv *v)
     return v && v->type != JSON_NULL;
 }
 
-/* Words that it would begin with belong to its first request; to pass over them would be to lose
- * them. What is only for the client's own eyes (metadata) is not kept, as the answer shows. */
-static bool is_plain(struct request *q)
+static bool refuse_body(struct request *q, const char *code, const char *param, const char *message)
 {
-    struct jv *body = NULL;
-    if (!str_trim(q->body).len) return true;
-    bool             read = json_parse(q->arena, q->body, &body, NULL) == OK;
-    const struct jv *items = read ? jv_get(body, "items") : NULL;
-    const struct jv *about = read ? jv_get(body, "metadata") : NULL;
-    if (!jv_is(body, JSON_OBJECT))
-        openai_error(q->conn, 400, STR("bad_json"), STR("The body is not a JSON object."),
-                     STR_NONE);
-    else if (is_given(items) && !(items->type == JSON_ARRAY && !items->count))
-        openai_error(q->conn, 400, STR("unsupported_parameter"),
-                     STR("A conversation begins empty; send these as the input of its first "
-                         "response."),
-                     STR("items"));
-    else if (is_given(about) && about->type != JSON_OBJECT)
-        openai_error(q->conn, 400, STR("invalid_type"), STR("It must be an object."),
-                     STR("metadata"));
+    openai_error(q->conn, 400, str_c(code), str_c(message), str_c(param));
+    return false;
+}
+
+static bool read_body(struct request *q, struct jv **body)
+{
+    if (json_parse(q->arena, q->body, body, NULL) == OK && jv_is(*body, JSON_OBJECT)) return true;
+    return refuse_body(q, "bad_json", NULL, "The body is not a JSON object.");
+}
+
+static bool read_labels(struct request *q, const struct jv *body, struct str *labels)
+{
+    struct oai_refusal why;
+    bool               fits = oai_metadata(q->arena, jv_get(body, "metadata"), labels, &why);
+    if (!fits) openai_error(q->conn, why.status, str_c(why.code), str_c(why.message), why.param);
+    else if (q->arena->failed) openai_no_memory(q->conn);
     else return true;
     return false;
 }
 
+/* Words that it would begin with belong to its first request; to pass over them would be to lose
+ * them. */
+static bool is_empty(struct request *q, const struct jv *body)
+{
+    const struct jv *items = jv_get(body, "items");
+    if (!is_given(items) || (items->type == JSON_ARRAY && !items->count)) return true;
+    return refuse_body(q, "unsupported_parameter", "items",
+                       "A conversation begins empty; send these as the input of its first "
+                       "response.");
+}
+
 void openai_conversation_new(struct server *s, struct request *q)
 {
-    if (is_plain(q)) conversation(s, q, CMD_CREATE, STR_NONE);
+    struct jv *body = NULL;
+    struct str labels = STR_NONE;
+    if (str_trim(q->body).len &&
+        (!read_body(q, &body) || !is_empty(q, body) || !read_labels(q, body, &labels)))
+        return;
+    conversation(s, q, CMD_CREATE, STR_NONE, labels);
 }
 
 static bool is_name(struct request *q)
@@ -459,10 +473,21 @@ static bool is_name(struct request *q)
 
 void openai_conversation(struct server *s, struct request *q)
 {
-    if (is_name(q)) conversation(s, q, CMD_FOLLOW, q->param[0]);
+    if (is_name(q)) conversation(s, q, CMD_FOLLOW, q->param[0], STR_NONE);
+}
+
+/* All of them anew, as OpenAI has it; null: none. */
+void openai_conversation_label(struct server *s, struct request *q)
+{
+    struct jv *body = NULL;
+    struct str labels = STR("{}");
+    if (!is_name(q) || !read_body(q, &body)) return;
+    if (!jv_get(body, "metadata"))
+        refuse_body(q, "missing_required_parameter", "metadata", "\"metadata\" is missing.");
+    else if (read_labels(q, body, &labels)) conversation(s, q, CMD_LABEL, q->param[0], labels);
 }
 
 void openai_conversation_delete(struct server *s, struct request *q)
 {
-    if (is_name(q)) conversation(s, q, CMD_DELETE, q->param[0]);
+    if (is_name(q)) conversation(s, q, CMD_DELETE, q->param[0], STR_NONE);
 }

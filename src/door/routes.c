@@ -61,6 +61,7 @@ const struct route app_routes[] = {
     { "POST", "/v1/chat/completions", door_openai, 0, &COMPLETIONS },
     { "POST", "/v1/conversations", openai_conversation_new, 0, &OPENAI },
     { "GET", "/v1/conversations/{}", openai_conversation, 0, &OPENAI },
+    { "POST", "/v1/conversations/{}", openai_conversation_label, 0, &OPENAI },
     { "DELETE", "/v1/conversations/{}", openai_conversation_delete, 0, &OPENAI },
     { "GET", "/v1/models", openai_models, 0, &OPENAI },
     { "GET", "/v1/models/*", openai_model, 0, &OPENAI },

@@ -304,6 +304,12 @@ static bool stripped(const struct model_run *r)
     return r->inner && ops->stripped && ops->stripped(r->inner);
 }
 
+static bool waits(const struct model_run *r)
+{
+    const struct model_ops *ops = r->f->models[r->at]->ops;
+    return r->inner && ops->waits && ops->waits(r->inner);
+}
+
 static void free_model(struct model *model)
 {
     struct fallback *f = LIST_ITEM(model, struct fallback, model);
@@ -328,7 +334,8 @@ static struct str all_how(struct fallback *f)
 
 struct model *model_fallback_new(struct str name, struct model *const *models, size_t count)
 {
-    static const struct model_ops ops = { start, cancel, free_model, NULL, answering, stripped };
+    static const struct model_ops ops = { start,     cancel,   free_model, NULL,
+                                          answering, stripped, waits };
     struct fallback              *f = count ? mem_alloc(sizeof *f) : NULL;
     if (!f) return NULL;
     arena_init(&f->arena, 0);

@@ -165,6 +165,8 @@ struct model_ops {
     const struct model *(*answering)(const struct model_run *r);
     /* Was it asked once more without the signatures in its request? NULL: never. */
     bool (*stripped)(const struct model_run *r);
+    /* Does it stand in line behind others, and was not asked yet? NULL: never. */
+    bool (*waits)(const struct model_run *r);
 };
 
 struct model {

@@ -689,6 +689,11 @@ void remote_cancel(struct model_run *r)
     release(r);
 }
 
+bool remote_waits(const struct model_run *r)
+{
+    return list_linked(&r->place);
+}
+
 bool remote_stripped(const struct model_run *r)
 {
     return r->stripped;

@@ -31,5 +31,6 @@ struct model_run *remote_start(struct model *model, const struct model_request *
                                struct model_sink *sink);
 void              remote_cancel(struct model_run *r);
 bool              remote_stripped(const struct model_run *r);
+bool              remote_waits(const struct model_run *r);
 
 #endif

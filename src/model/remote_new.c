@@ -87,8 +87,8 @@ static uint64_t away_ms(const struct model *model)
     return m->away_until_ms > now ? m->away_until_ms - now : 0;
 }
 
-static const struct model_ops ops = { remote_start, remote_cancel, free_model,
-                                      away_ms,      NULL,          remote_stripped };
+static const struct model_ops ops = { remote_start, remote_cancel,   free_model,  away_ms,
+                                      NULL,         remote_stripped, remote_waits };
 
 static bool is_plain(struct str s)
 {

@@ -430,6 +430,7 @@ bool begin_empty(struct thread *t, struct command *c, enum err *e)
     if (t->exists) return refuse(t, c, 409, "exists", "This conversation exists already.");
     title_from(t, c->title);
     *e = thread_add(t, &f);
+    if (!*e && c->labels.ptr) *e = command_label(t, c);
     accepted(t, c, STR_NONE, f.seq);
     c->receipt.status = 201;
     return true;

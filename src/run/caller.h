@@ -25,7 +25,7 @@ struct caller      caller_of(const struct run *r, struct str owner);
 /* One of these roles is theirs, or none is wanted. */
 static inline bool caller_has(const struct caller *c, const struct str *roles, size_t count)
 {
-    return role_fits(roles, count, c->roles);
+    return !count || role_fits(roles, count, c->roles);
 }
 static inline bool caller_may_use(const struct caller *c, const struct tool *t)
 {

@@ -14,6 +14,13 @@ bool command_same_value(struct command *c, struct str now, struct str was)
            json_parse(&c->arena, copy, &b, NULL) == OK && jv_equal(a, b);
 }
 
+enum err command_label(struct thread *t, struct command *c)
+{
+    struct str  was = t->fold.labelled ? t->fold.labelled->data : STR("{}");
+    struct fact f = { .kind = FACT_LABELLED, .data = c->labels, .by = c->by, .via = c->via };
+    return command_same_value(c, c->labels, was) ? OK : thread_add(t, &f);
+}
+
 /* --- small ones ------------------------------------------------------------------------------- */
 
 /* Whoever left knows only who is left on their node; the holder knows who is on all. */
@@ -27,14 +34,16 @@ static bool is_moot(const struct thread *t, const struct command *c)
 }
 
 /* It counts for everything that stood before it: messages that wait for this run to end will begin
- * theirs stopped. */
+ * theirs stopped. Unless nobody wanted it: who left was a reader of this run, and whoever sent
+ * those may still be there. */
 static bool handle_stop(struct thread *t, struct command *c, enum err *e)
 {
     if (c->kind == CMD_STOP && is_moot(t, c)) {
         accepted(t, c, STR_NONE, 0);
         return true;
     }
-    LIST_EACH (n, &t->parked) LIST_ITEM(n, struct command, node)->stopped = true;
+    if (!(c->kind == CMD_STOP && c->stop.gently))
+        LIST_EACH (n, &t->parked) LIST_ITEM(n, struct command, node)->stopped = true;
     if (!run_live(t->fold.run)) {
         accepted(t, c, STR_NONE, 0);
         return true;
@@ -107,6 +116,13 @@ static bool handle_rename(struct thread *t, struct command *c)
     return true;
 }
 
+static bool handle_label(struct thread *t, struct command *c, enum err *e)
+{
+    accepted(t, c, STR_NONE, 0);
+    *e = command_label(t, c);
+    return true;
+}
+
 /* What goes on needs its words. */
 static bool handle_trim(struct thread *t, struct command *c)
 {
@@ -167,6 +183,7 @@ bool command_handle(struct thread *t, struct command *c, enum err *e)
     case CMD_STOP: return handle_stop(t, c, e);
     case CMD_DELETE: return handle_delete(t, c, e);
     case CMD_RENAME: return handle_rename(t, c);
+    case CMD_LABEL: return handle_label(t, c, e);
     case CMD_TRIM: return handle_trim(t, c);
     case CMD_SETTLE: return verdict_settle(t, c, e);
     case CMD_LATE: return outcome_late(t, c, e);

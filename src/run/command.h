@@ -29,6 +29,7 @@ enum command_kind {
     /* stop, cancel gates; then the log itself is removed. Answered when it is gone */
     CMD_DELETE,
     CMD_RENAME,    /* a new title */
+    CMD_LABEL,     /* what the client keeps beside the conversation, in the place of what it kept */
     CMD_TRIM,      /* words of these kinds go: trim.h. 409 unless nothing goes on in it */
     CMD_UNVOTE,    /* takes back a yes to the confirmation `id` */
     CMD_REVOKE,    /* the grant `id`, which was given in this thread */
@@ -53,6 +54,9 @@ enum respond { RESPOND_SAY, RESPOND_TRIED, RESPOND_AGAIN }; /* notice.c */
     "This needs the token of this start: open the address that parley printed when it started " \
     "(it "                                                                                      \
     "ends in #token=...), or send that token as \"Authorization: Bearer ...\"."
+
+/* 409 "args_mismatch", at every door: a yes or no of somebody who was shown another call */
+#define COMMAND_ARGS_MISMATCH "The arguments sent back are not the ones that were asked about."
 
 struct thread;
 struct call;
@@ -141,6 +145,7 @@ struct receipt {
 #define COMMAND_SETTLE(X) X(BOOL, happened) X(STR, note) X(STR, value)
 #define COMMAND_LATE(X)   X(INT, outcome) X(STR, text) X(STR, value) X(STR, note)
 #define COMMAND_NAMING(X) X(STR, title) /* CREATE, RENAME */
+#define COMMAND_LABEL(X)  X(STR, labels) /* CREATE, LABEL: an object of texts as JSON; STR_NONE: none */
 #define COMMAND_TRIM(X)   X(INT, kinds) /* bits of enum trim_kind */
 /* clang-format on */
 
@@ -203,6 +208,7 @@ struct command {
         struct {
             COMMAND_NAMING(X)
             COMMAND_WAS(X)
+            COMMAND_LABEL(X)
         };
         struct {
             COMMAND_TRIM(X)

@@ -221,23 +221,48 @@ static enum err add_start(struct thread *t, struct call *c)
     return begin_call(t, c);
 }
 
-/* A run whose model call was cut by a crash says so in the log before it asks again,
- * so that cursors into the lost words are recognised; and a step that keeps
- * killing the server is not tried for ever. */
-static enum err add_resumed(struct thread *t)
+/* --- a step that is begun over ---------------------------------------------------------------- */
+
+/* A step whose words were lost with the process that heard them is begun over, and the log says so
+ * first: cursors into the lost words are recognised by that, and a step that keeps killing the
+ * server is not tried for ever. So it is said right before the model is called, by the process that
+ * does, and taken back by the same process if it puts the step down. What it waited for until then
+ * (its place, tools, a restart in between) is no fault of the step's. */
+static enum err add_resumed(struct thread *t, const char *stop)
 {
-    struct run *r = t->fold.run;
-    if (r->resumes >= RESUMES_MAX) {
-        struct fact f = { .kind = FACT_ENDED,
-                          .run = r->id,
-                          .outcome = WORD_ERROR,
-                          .code = STR("interrupted"),
-                          .text = STR(
-                              "The server was interrupted several times at this point. Try again."),
-                          .retryable = true };
-        return thread_add(t, &f);
-    }
-    struct fact f = { .kind = FACT_RESUMED, .run = r->id };
+    struct fact f = { .kind = FACT_RESUMED,
+                      .run = t->fold.run->id,
+                      .holder = str_c(t->hub->life),
+                      .stop = str_c(stop) };
+    return thread_add(t, &f);
+}
+
+static bool began_over_here(const struct thread *t)
+{
+    const struct run *r = t->fold.run;
+    return run_live(r) && r->marked && str_is(r->marked->holder, t->hub->life);
+}
+
+bool decide_parks(const struct thread *t)
+{
+    bool told = t->step_done && list_linked(&t->step_done->node); /* it ends by itself */
+    return t->hub->draining && !told && began_over_here(t);
+}
+
+enum err decide_park(struct thread *t)
+{
+    return add_resumed(t, RESUMED_PARKED);
+}
+
+static enum err give_up(struct thread *t)
+{
+    struct fact f = { .kind = FACT_ENDED,
+                      .run = t->fold.run->id,
+                      .outcome = WORD_ERROR,
+                      .code = STR("interrupted"),
+                      .text =
+                          STR("The server was interrupted several times at this point. Try again."),
+                      .retryable = true };
     return thread_add(t, &f);
 }
 
@@ -304,11 +329,27 @@ static bool awaits_tools(struct thread *t, const struct next *n)
     return registry_expects(r, n->call->tool);
 }
 
+/* The model is asked. Behind others it is not yet, and what ends the process meanwhile is not this
+ * step: that it was begun over is taken back. */
+static bool ask_model(struct thread *t, enum err *e)
+{
+    *e = work_model(t);
+    if (*e || !t->model || !began_over_here(t)) return false;
+    if (!t->model_of->ops->waits || !t->model_of->ops->waits(t->model)) return false;
+    *e = add_resumed(t, RESUMED_WAITS);
+    return true;
+}
+
 /* The model speaks, unless a budget is used up. */
 static bool begin_step(struct thread *t, enum err *e)
 {
+    bool over = t->cut == t->fold.run->first->seq;
     switch (spend_look(t)) {
-    case SPEND_FINE: *e = work_model(t); return false;
+    case SPEND_FINE:
+        t->cut = 0;
+        if (!over) return ask_model(t, e);
+        *e = add_resumed(t, "");
+        return true;
     case SPEND_ASK: *e = spend_ask(t); return true;
     case SPEND_STOP: *e = spend_stop(t); return true;
     case SPEND_WAIT: return false;
@@ -321,6 +362,10 @@ static bool begin_step(struct thread *t, enum err *e)
  * nothing is begun any more: what was said is saved, and the next process begins it. */
 bool decide_once(struct thread *t, enum err *e)
 {
+    if (decide_parks(t)) {
+        *e = decide_park(t);
+        return true;
+    }
     if (callcheck_begin(t, e) || verdict_by_votes(t, e)) return true;
     struct next n = fold_decide(&t->fold, may_rerun, t);
     bool        begins = n.kind == NEXT_START || n.kind == NEXT_CONTINUE || n.kind == NEXT_RERUN ||
@@ -343,11 +388,16 @@ bool decide_once(struct thread *t, enum err *e)
     return false;
 }
 
-/* The first look at a log that was left while the model was to speak. */
+/* The first look at a log that was left while the model was to speak. Somebody may have been told
+ * words of that step. */
 enum err decide_fresh(struct thread *t)
 {
+    const struct run *r = t->fold.run;
     if (!t->fresh || t->hub->draining) return OK;
     t->fresh = false;
-    bool cut = fold_decide(&t->fold, may_rerun, t).kind == NEXT_MODEL && !callcheck_open(t);
-    return cut ? add_resumed(t) : OK;
+    t->cut = 0;
+    if (fold_decide(&t->fold, may_rerun, t).kind != NEXT_MODEL || callcheck_open(t)) return OK;
+    t->cut = r->first->seq;
+    if (began_over_here(t)) return decide_park(t); /* it lives: only the log was read again */
+    return r->resumes >= RESUMES_MAX ? give_up(t) : OK;
 }

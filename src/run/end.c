@@ -94,13 +94,21 @@ enum err end_stopped(struct thread *t, const struct command *c)
     return r->phase == RUN_CALLS ? end_gates(t, c) : OK;
 }
 
+static bool all_finished(const struct run *r)
+{
+    for (size_t i = 0; i < r->call_count; i++)
+        if (r->calls[i]->state != CALL_FINISHED) return false;
+    return true;
+}
+
+/* Without an open call it is the model's turn: that speaks, or is about to. */
 enum err end_left(struct thread *t, const struct command *c)
 {
     struct run *r = t->fold.run;
     struct fact f = {
         .kind = FACT_STOP, .run = r->id, .by = c->by, .via = c->via, .stop = STR("calls")
     };
-    if (r->phase == RUN_THINKING) return end_stopped(t, c);
+    if (all_finished(r)) return end_stopped(t, c);
     return r->leaving || r->stopping ? OK : thread_add(t, &f);
 }
 
@@ -117,13 +125,6 @@ enum err end_answered(struct thread *t, const struct command *c)
 }
 
 /* --- the clock ------------------------------------------------------------------------------- */
-
-static bool all_finished(const struct run *r)
-{
-    for (size_t i = 0; i < r->call_count; i++)
-        if (r->calls[i]->state != CALL_FINISHED) return false;
-    return true;
-}
 
 /* Nobody looks, or the person goes on: the outcome is shown at the next visit and told to the model
  * with the next message. */

@@ -34,6 +34,7 @@
 #ifndef PARLEY_ENGINE_H
 #define PARLEY_ENGINE_H
 
+#include "base/id.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "run/approval.h"
@@ -50,7 +51,7 @@
 #define BATCH_EVENTS    160 /* beyond these a batch tells of no more */
 #define BATCH_APPROVALS 64  /* list rows one append may carry */
 #define BATCH_KEYS      16  /* names that one append may give its log */
-#define RESUMES_MAX     3   /* a step that was interrupted so often in a row ends its run */
+#define RESUMES_MAX     3   /* a step that so many restarts in a row were cut in ends its run */
 #define TITLE_CHARS     60
 #define TITLE_BYTES     (TITLE_CHARS * 4 + 1)
 /* so long a command waits for a node that holds its thread and cannot be reached */
@@ -108,7 +109,9 @@ struct thread {
     uint64_t           stranded_ms; /* nobody answers for it since then; 0: somebody does */
     /* just read: what the last process left is not yet judged */
     bool               fresh;
-    bool               revived;  /* its run was begun by another process */
+    bool               revived; /* its run was begun by another process */
+    /* the first fact of the run whose step was cut somewhere and is to be begun over; 0: none */
+    uint64_t           cut;
     bool               awaiting; /* a tool that is not listed yet */
     /* taken as new without asking the store; only an append may confirm it */
     bool               assumed;
@@ -193,6 +196,7 @@ struct thread {
 
 struct hub {
     struct hub_setup  setup;
+    char              life[ID_LEN + 1]; /* this process among all that ever held its threads */
     struct map        threads;
     struct list       idle;
     unsigned          idle_count;
@@ -228,11 +232,11 @@ struct hub {
     struct list              feeds;  /* links that other nodes have to us */
     struct hub_counts        counts; /* since the start */
     struct store_release_all release;
-    struct store_list        nodes; /* who is to be told that we go */
-    unsigned                 jobs;
-    struct basis_kept      **bases;   /* basis.c, by page */
-    struct lapse            *lapse;   /* lapse.c; NULL: grants are not being looked at */
-    struct list              titling; /* title.c */
+    struct store_list        nodes;         /* who is to be told that we go */
+    unsigned                 jobs, appends; /* under way */
+    struct basis_kept      **bases;         /* basis.c, by page */
+    struct lapse            *lapse;         /* lapse.c; NULL: grants are not being looked at */
+    struct list              titling;       /* title.c */
     unsigned                 titling_count;
     struct map               codes; /* codes.h, by owner */
 };
@@ -247,6 +251,7 @@ void           thread_retitle(struct thread *t, struct str title);
 void           thread_post(struct thread *t, struct command *c);
 void           thread_queue(struct thread *t, struct command *c); /* the first half of that */
 void           thread_pump(struct thread *t);
+void           thread_park(struct thread *t); /* the open step is put down, if it is due */
 void           thread_wake(struct thread *t);
 void           thread_tell(struct thread *t, struct str words); /* told() of all followers */
 /* Everybody in the list is told why nothing will come of it. */
@@ -285,7 +290,8 @@ void thread_lapsed(struct thread *t);
  * told. */
 void thread_moved(struct thread *t);
 void thread_give_back(struct thread *t); /* so that others can claim it */
-void thread_drain(struct thread *t);     /* what waits for its turn will not get it here */
+/* what waits for its turn will not get it here, and an open step is put down */
+void thread_drain(struct thread *t);
 
 /* --- erase.c --- */
 void thread_edit(struct thread *t);    /* what t->editor wants: to remove or to rename it */
@@ -297,6 +303,9 @@ void thread_wipe(struct thread *t);    /* its log is gone: nothing of it stays i
 bool                decide_once(struct thread *t, enum err *e);
 /* the first look at a log that was left while the model was to speak */
 MUST_CHECK enum err decide_fresh(struct thread *t);
+/* The server drains: is it to be said that the open step is put down, and not lost in a crash? */
+bool                decide_parks(const struct thread *t);
+MUST_CHECK enum err decide_park(struct thread *t);
 void                thread_take_place(struct thread *t); /* for a run that was admitted */
 /* given back when the run is over, and while it waits for somebody */
 void                thread_leave_place(struct thread *t);
@@ -502,6 +511,7 @@ bool hub_has_place(const struct hub *h);
 void hub_place_free(struct hub *h); /* whoever waits in line may go on */
 void hub_wait_place(struct hub *h, struct thread *t);
 void hub_job_ended(struct hub *h);
+void hub_append_ended(struct hub *h);
 /* Of another node; `more`: the next one follows at once and stands in the log together with it. */
 void hub_carry(struct hub *h, struct command *c, bool more);
 void hub_look(struct hub *h);      /* somebody gave threads back: what of them runs? */

@@ -32,7 +32,13 @@ bool fact_is_note(enum fact_kind k)
 {
     return k == FACT_BROUGHT || k == FACT_FORKED || k == FACT_RESPONSE || k == FACT_FORGOTTEN ||
            k == FACT_TOLD || k == FACT_TRIED || k == FACT_VOTED || k == FACT_ESCALATED ||
-           k == FACT_REVOKED || k == FACT_CHECKED || k == FACT_CLAIMED || k == FACT_TRIMMED;
+           k == FACT_REVOKED || k == FACT_CHECKED || k == FACT_CLAIMED || k == FACT_LABELLED ||
+           k == FACT_TRIMMED;
+}
+
+bool fact_restarts(const struct fact *f)
+{
+    return f->kind == FACT_RESUMED && !str_is(f->stop, RESUMED_WAITS);
 }
 
 const char *gate_name(enum gate g)

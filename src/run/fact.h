@@ -12,9 +12,10 @@
  *   step ... -> ended
  *   a tool's question: started -> asked -> decided -> continued -> finished
  *   a request of OpenAI's shape: response, beside what it began or answered (response.h, spoken.h)
- *   beside:  created, resumed (a step is repeated after a crash), summary (before a step), stop,
- *            result (a client's, that came before its gate was decided), claimed (by a browser),
- *            settled, late, checked (an unknown call's own check was asked: callcheck.h)
+ *   beside:  created, labelled, resumed (a step is repeated after a restart), summary (before a
+ *            step), stop, result (a client's, that came before its gate was decided), claimed (by
+ *            a browser), settled, late, checked (an unknown call's own check was asked:
+ *            callcheck.h)
  *   a program's call: action (via "mcp", with its one call) -> as any call -> ended -> handed
  *   after everything: trimmed (words went by their age: the one thing that changes facts, trim.h)
  */
@@ -31,7 +32,8 @@
     X(MESSAGE, "message")   /* a person wrote: a run begins */                         \
     X(ACTION, "action")     /* a person pressed a server action: a run begins */       \
     X(RETRY, "retry")       /* the same question once more: a run begins */            \
-    X(RESUMED, "resumed")   /* after a crash: the open step starts over */             \
+    X(RESUMED, "resumed")   /* the open step starts over, in the process `holder`; or, with \
+                               RESUMED_PARKED, that process puts it down */            \
     X(STEP, "step")         /* the model finished speaking */                          \
     X(SUMMARY, "summary")   /* what models are told in the place of the facts up to `upto` */ \
     X(ASKED, "asked")       /* a call waits for a person's yes, or a tool for an answer; not_done: \
@@ -59,9 +61,15 @@
     X(FORGOTTEN, "forgotten") /* that response's id */                                 \
     X(TOLD, "told")         /* a question was told in words: spoken.h */                \
     X(TRIED, "tried")       /* somebody answered in words with a wrong code */ \
+    X(LABELLED, "labelled") /* what a client keeps beside the conversation: `data`, texts by their \
+                               names; the newest counts */                             \
     X(HANDED, "handed")     /* the program that wanted the call has its outcome */ \
     X(TRIMMED, "trimmed")   /* facts lost words: `data` says which, trim.h */
 /* clang-format on */
+
+/* What `stop` of a resumed says: it is put down; or it is begun, and not asked of its model yet. */
+#define RESUMED_PARKED "parked"
+#define RESUMED_WAITS  "waits"
 
 enum fact_kind {
 #define X(k, n) FACT_##k,
@@ -166,6 +174,8 @@ struct fact {
 
 /* Is it about what somebody was told or brought, and moves nothing in a run? */
 bool                fact_is_note(enum fact_kind k);
+/* Are the words of the open step gone? */
+bool                fact_restarts(const struct fact *f);
 const char         *gate_name(enum gate g);
 const char         *fact_name(enum fact_kind k);
 MUST_CHECK enum err fact_kind_of(struct str name, enum fact_kind *out);

@@ -71,6 +71,11 @@ bool call_took_effect(const struct call *c)
            c->finished->outcome == WORD_UNKNOWN;
 }
 
+bool call_is_copied(const struct call *c, struct str tool, const struct jv *args)
+{
+    return (!tool.ptr || str_eq(tool, c->tool)) && (!args || jv_equal(args, c->args));
+}
+
 bool call_replies(struct str tool)
 {
     return reply_tool_of(tool) != REPLY_NONE;
@@ -213,12 +218,28 @@ static void add_count(int64_t *sum, int64_t n)
     if (__builtin_add_overflow(*sum, n, sum)) *sum = INT64_MAX;
 }
 
+/* The step is over: what its words had to go through is not held against the next. */
+static void forget_marks(struct run *r)
+{
+    r->resumes = 0;
+    r->marked = NULL;
+}
+
+/* Put down, or in line behind others, it is not the step that ends the process. */
+static void apply_resumed(struct run *r, const struct fact *a)
+{
+    bool parked = str_is(a->stop, RESUMED_PARKED) || str_is(a->stop, RESUMED_WAITS);
+    if (!parked) r->resumes++;
+    else if (r->marked) r->resumes--;
+    r->marked = parked ? NULL : a;
+}
+
 static enum err apply_step(struct fold *f, struct run *r, const struct fact *a)
 {
     add_count(&r->input_tokens, a->input_tokens);
     add_count(&r->output_tokens, a->output_tokens);
     r->last_stop = a->stop;
-    r->resumes = 0;
+    forget_marks(r);
     if (is_cut(a->stop)) return OK; /* the run ends with the next fact */
     enum err e = open_calls(f, r, a);
     if (e) return e;
@@ -249,7 +270,7 @@ static void apply_summary(struct run *r, const struct fact *a)
 {
     add_count(&r->input_tokens, a->input_tokens);
     add_count(&r->output_tokens, a->output_tokens);
-    r->resumes = 0;
+    forget_marks(r);
     r->summaries++;
 }
 
@@ -459,7 +480,7 @@ static enum err apply(struct fold *f, const struct fact *a)
         if (r) apply_summary(r, a);
         return OK;
     case FACT_RESUMED:
-        if (r) r->resumes++;
+        if (r) apply_resumed(r, a);
         return OK;
     case FACT_STOP: apply_stop(r, a); return OK;
     case FACT_RESPONSE: return apply_response(f, a);
@@ -467,6 +488,7 @@ static enum err apply(struct fold *f, const struct fact *a)
     case FACT_FORKED: return apply_forked(f, a);
     case FACT_BROUGHT:
     case FACT_FORGOTTEN: return OK;
+    case FACT_LABELLED: f->labelled = a; return OK;
     case FACT_ENDED:
         if (r) {
             r->phase = RUN_ENDED;

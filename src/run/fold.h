@@ -90,9 +90,12 @@ struct run {
     bool               stopping;
     bool               leaving; /* nobody reads it any more: it ends with the calls that are open */
     unsigned           iterations; /* model steps whose calls were run */
-    unsigned           resumes;    /* in a row, without a step between */
-    unsigned           summaries;  /* made for it */
-    unsigned           repairs;    /* answers that did not fit the page's schema */
+    /* lives of a process that began its step over and came to no orderly end, in a row; `marked`:
+     * the `resumed` by which the newest did, NULL: it put the step down */
+    unsigned           resumes;
+    const struct fact *marked;
+    unsigned           summaries; /* made for it */
+    unsigned           repairs;   /* answers that did not fit the page's schema */
     struct call      **calls;
     size_t             call_count; /* of the step that is open now */
     /* where its first call stands among the fold's; those of the next run follow its last */
@@ -129,6 +132,7 @@ struct fold {
     size_t              response_count, response_cap;
     size_t              unsettled; /* calls of unknown outcome that nobody settled */
     uint64_t            copied;    /* facts up to here are another thread's; 0: none */
+    const struct fact  *labelled;  /* the newest; NULL: nobody did */
     bool                quiet;     /* it was begun by a request that may be no conversation */
     /* Calls that took effect in other versions of the conversation, which are other threads: known
      * for what they did, and nothing else is theirs (no run; step_seq: the `forked` that tells). */
@@ -217,6 +221,8 @@ static inline bool call_succeeded(const struct call *c)
     if (f && f->outcome == WORD_REPLACED && c->replaced_by) return call_succeeded(c->replaced_by);
     return f && (f->outcome == WORD_DONE || f->outcome == WORD_DUPLICATE);
 }
+/* Is that this call, as somebody says they saw it? STR_NONE, NULL: they do not say. */
+bool               call_is_copied(const struct call *c, struct str tool, const struct jv *args);
 /* A person's edit that ran at once: what it did is told with the call it stands for. */
 static inline bool call_is_inner(const struct call *c)
 {

@@ -38,7 +38,9 @@ static inline void suspicious(const struct thread *t, const struct command *c, c
 }
 
 /* The same value, however it was spelled. */
-bool command_same_value(struct command *c, struct str now, struct str was);
+bool                command_same_value(struct command *c, struct str now, struct str was);
+/* CREATE, LABEL: c->labels from now on, if they are others than those that are there. */
+MUST_CHECK enum err command_label(struct thread *t, struct command *c);
 
 /* --- begin.c --- */
 bool begin_message(struct thread *t, struct command *c, enum err *e);

@@ -128,6 +128,7 @@ void thread_drain(struct thread *t)
 {
     thread_refuse(t, &t->parked, 503, "restarting",
                   "The server is restarting; try again in a moment.");
+    thread_park(t);
 }
 
 /* An append that is under way will say whether it still is ours. */

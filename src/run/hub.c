@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "run/codes.h"
 #include "run/engine.h"
+#include "run/people.h"
 
 #define RETRY_MS      250 /* how often a thread whose append failed tries again */
 #define EXPIRY_MAX_MS (3600 * 1000)
@@ -40,6 +41,7 @@ struct hub *hub_new(const struct hub_setup *s)
     struct hub *h = mem_alloc(sizeof *h);
     if (!h) return NULL;
     h->setup = *s;
+    id_letters(h->life, ID_LEN);
     map_init(&h->threads);
     map_init(&h->codes);
     list_init(&h->idle);
@@ -272,8 +274,20 @@ static bool only_looks(const struct hub *h, const struct command *c)
            !hub_find(h, c->log);
 }
 
+/* Whoever says it came in with these roles, on a socket perhaps long ago: those that they were seen
+ * without since are gone. The node where they are knows that; others may not know yet what they
+ * have, so what comes from there is not looked at again. */
+static void drop_lost(struct hub *h, struct command *c)
+{
+    struct str had = c->roles, approver = STR("approver");
+    c->roles = people_still(h->setup.people, &c->arena, c->by, had);
+    if (h->setup.approvers && roles_have(had, approver) && !roles_have(c->roles, approver))
+        c->may_decide = false;
+}
+
 void hub_submit(struct hub *h, struct command *c)
 {
+    drop_lost(h, c);
     c->since_ns = clock_mono_ns();
     if (only_looks(h, c)) lookup_thread(h, c);
     else if (c->log.thread.ptr || !c->id.len || c->arena.failed) hub_post(h, c);
@@ -303,6 +317,7 @@ static void contradiction(struct command *c)
 
 void hub_submit_all(struct hub *h, struct command **list, size_t count)
 {
+    for (size_t i = 0; i < count; i++) drop_lost(h, list[i]);
     if (contradicts(list, count)) {
         for (size_t i = 0; i < count; i++) contradiction(list[i]);
         return;
@@ -717,10 +732,11 @@ static void on_released(struct store_release_all *r, enum err e)
     done(h->drained_ctx);
 }
 
-/* Every tool has its outcome: what is still ours is given back, and the others are told to look. */
+/* Every tool has its outcome, and what was to be saved is: what is still ours is given back, and
+ * the others are told to look. */
 static void check_drained(struct hub *h)
 {
-    if (!h->draining || h->jobs || !h->drained || h->release.done) return;
+    if (!h->draining || h->jobs || h->appends || !h->drained || h->release.done) return;
     h->release.done = on_released;
     if (store_shared(h->setup.store)) store_release_all(h->setup.store, &h->release);
     else on_released(&h->release, OK);
@@ -733,13 +749,18 @@ void hub_job_ended(struct hub *h)
     check_drained(h);
 }
 
+void hub_append_ended(struct hub *h)
+{
+    must(h->appends > 0);
+    h->appends--;
+    check_drained(h);
+}
+
 void hub_drain(struct hub *h, void (*done)(void *ctx), void *ctx)
 {
     struct thread *t;
     h->draining = true;
     title_stop(h);
-    h->drained = done;
-    h->drained_ctx = ctx;
     for (size_t i = 0; (t = map_each(&h->threads, &i));) {
         work_hang_up(t);
         jobs_cancel_checks(t); /* the next process asks again */
@@ -747,5 +768,7 @@ void hub_drain(struct hub *h, void (*done)(void *ctx), void *ctx)
         if (store_shared(h->setup.store)) thread_give_back(t);
         thread_wake(t);
     }
+    h->drained = done; /* only now: not while some are still to be told */
+    h->drained_ctx = ctx;
     check_drained(h);
 }

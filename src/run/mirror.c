@@ -200,7 +200,8 @@ static bool on_facts(struct mirror *m, const struct jv *v)
         f.body = body->raw;
         if (fold_apply(&t->fold, &f) != OK) return false;
         enum fact_kind k = t->fold.facts[t->fold.count - 1]->kind;
-        closed |= k == FACT_STEP || k == FACT_ENDED || k == FACT_RESUMED;
+        closed |=
+            k == FACT_STEP || k == FACT_ENDED || fact_restarts(t->fold.facts[t->fold.count - 1]);
     }
     if (title) thread_retitle(t, jv_str(title));
     t->committed = t->fold.count;

@@ -12,7 +12,7 @@ static const struct {
     { "follow", CMD_FOLLOW },   { "delete", CMD_DELETE },   { "rename", CMD_RENAME },
     { "late", CMD_LATE },       { "unvote", CMD_UNVOTE },   { "revoke", CMD_REVOKE },
     { "respond", CMD_RESPOND }, { "forget", CMD_FORGET },   { "call", CMD_CALL },
-    { "handed", CMD_HANDED },   { "trim", CMD_TRIM },
+    { "handed", CMD_HANDED },   { "trim", CMD_TRIM },       { "label", CMD_LABEL },
 };
 #define KINDS (sizeof kinds / sizeof kinds[0])
 
@@ -102,8 +102,9 @@ static void write_wish(struct jsonw *w, const struct command *c)
     case CMD_TRIM: COMMAND_TRIM(X) return;
 #undef X
 #define X(t, n) PUT_##t(w, #n, c->n);
-    case CMD_CREATE:
+    case CMD_CREATE: COMMAND_NAMING(X) COMMAND_LABEL(X) return;
     case CMD_RENAME: COMMAND_NAMING(X) return;
+    case CMD_LABEL: COMMAND_LABEL(X) return;
 #undef X
     default: return;
     }
@@ -218,8 +219,9 @@ static void read_wish(struct command *c, const struct jv *v)
     case CMD_TRIM: COMMAND_TRIM(X) return;
 #undef X
 #define X(t, n) c->n = GET_##t(c, v, #n);
-    case CMD_CREATE:
+    case CMD_CREATE: COMMAND_NAMING(X) COMMAND_LABEL(X) return;
     case CMD_RENAME: COMMAND_NAMING(X) return;
+    case CMD_LABEL: COMMAND_LABEL(X) return;
 #undef X
     default: return;
     }

@@ -408,5 +408,8 @@ enum store_listed response_listed(const struct thread *t)
     bool               asked = false;
     if (!f->quiet) return LISTED_AS_BEFORE;
     for (size_t i = 0; i < f->call_count; i++) asked |= f->calls[i]->asked != NULL;
-    return asked || f->run_count > 1 || f->response_count > 1 ? LISTED_YES : LISTED_NOT;
+    /* its request may have begun none, and then the first is somebody's who came by another door */
+    for (size_t i = 0; i < f->run_count; i++)
+        asked |= !str_eq(f->runs[i]->id, f->responses[0]->run);
+    return asked || f->response_count > 1 ? LISTED_YES : LISTED_NOT;
 }

@@ -162,6 +162,11 @@ bool thread_thinking(const struct thread *t)
     return t->model && t->step.count == 0 && t->committed == t->fold.count;
 }
 
+struct thread_view thread_look(const struct thread *t)
+{
+    return (struct thread_view){ t, &t->fold, &t->step, t->committed, !t->loaded };
+}
+
 void thread_retitle(struct thread *t, struct str title)
 {
     char *copy = mem_alloc(title.len + 1);
@@ -369,6 +374,7 @@ static void submit(struct thread *t)
     };
     if (!t->append.title.ptr && !t->exists) t->append.title = STR("");
     fault_hit("thread.before_append");
+    t->hub->appends++;
     if (ok) store_append(t->hub->setup.store, &t->append);
     else on_append(&t->append, ERR_NOMEM);
 }
@@ -560,6 +566,17 @@ static bool looks_new(const struct thread *t, const struct command *c)
            !t->hub->draining && list_empty(&t->queue);
 }
 
+/* Nothing else is looked at: a pump may forget other threads, and all are being gone through. Where
+ * an append is under way the pump does it when that is through. */
+void thread_park(struct thread *t)
+{
+    bool rests = t->loaded && !t->busy && !t->inflight && !t->stalled && !t->mirror;
+    if (!rests || !list_empty(&t->queue) || !decide_parks(t)) return;
+    enum err e = decide_park(t);
+    if (e) fail_batch(t, e);
+    else submit(t);
+}
+
 void thread_queue(struct thread *t, struct command *c)
 {
     if (!t->loaded && looks_new(t, c)) t->loaded = t->assumed = true;
@@ -584,9 +601,9 @@ static void tell_due(struct thread *t)
         if (t->approvals[i].expires_ms) hub_due(t->hub, t->approvals[i].expires_ms);
 }
 
-static void on_append(struct store_append *a, enum err e)
+static void appended(struct thread *t, enum err e)
 {
-    struct thread *t = LIST_ITEM(a, struct thread, append);
+    const struct store_append *a = &t->append;
     t->inflight = false;
     if (e == ERR_TAKEN) {
         const struct store_take *k = &t->takes[a->taken_at];
@@ -603,13 +620,15 @@ static void on_append(struct store_append *a, enum err e)
     t->committed = t->fold.count;
     t->exists = true;
     t->assumed = false;
-    bool closed = false, stopped = false;
+    bool closed = false, stopped = false, ended = false;
     for (uint64_t s = t->batch_from; s <= t->committed; s++) {
         enum fact_kind k = t->fold.facts[s - 1]->kind;
-        closed |= k == FACT_STEP || k == FACT_ENDED;
+        closed |= k == FACT_STEP || k == FACT_ENDED || fact_restarts(t->fold.facts[s - 1]);
+        ended |= k == FACT_ENDED;
         /* a superseded run may leave a tool behind that asks */
         stopped |= k == FACT_STOP || k == FACT_ENDED;
     }
+    if (ended) work_hang_up(t); /* no model speaks on into the next run */
     if (closed && !t->model) step_clear(&t->step);
     journal_committed(t);
     codes_note(t);
@@ -620,6 +639,14 @@ static void on_append(struct store_append *a, enum err e)
     act(t, stopped);
     if (t->editor) thread_edit(t);
     else thread_pump(t);
+}
+
+static void on_append(struct store_append *a, enum err e)
+{
+    struct thread *t = LIST_ITEM(a, struct thread, append);
+    struct hub    *h = t->hub;
+    appended(t, e);
+    hub_append_ended(h);
 }
 
 /* The same of a file and of a database: what keeps either from working is not the same. */

@@ -62,4 +62,14 @@ bool                    thread_thinking(const struct thread *t);
 uint64_t                thread_progress_no(const struct thread *t);
 const char             *thread_state(const struct thread *t);
 
+/* The same for who tells of it, asked once: good until the loop takes up something else. */
+struct thread_view {
+    const struct thread    *thread;
+    const struct fold      *fold;
+    const struct open_step *step;
+    uint64_t                committed;
+    bool                    away;
+};
+struct thread_view thread_look(const struct thread *t);
+
 #endif

@@ -12,7 +12,8 @@ const char *const trim_names[STORE_TRIM_KINDS] = { "tools", "files", "reasoning"
 /* Who was asked and who decided stands in none of these. */
 static const enum fact_kind loses[] = { FACT_MESSAGE,  FACT_ACTION, FACT_STEP,     FACT_SUMMARY,
                                         FACT_FINISHED, FACT_RESULT, FACT_LATE,     FACT_PROPOSED,
-                                        FACT_BROUGHT,  FACT_FORKED, FACT_RESPONSE, FACT_ENDED };
+                                        FACT_BROUGHT,  FACT_FORKED, FACT_RESPONSE, FACT_LABELLED,
+                                        FACT_ENDED };
 
 bool trim_may(struct str kind)
 {
@@ -189,6 +190,63 @@ static bool trim_words(struct fact *x)
     return trim_payload(x) || changed;
 }
 
+static bool is_plain(const struct jv *item)
+{
+    struct str       type = jv_str_at(item, "type");
+    const struct jv *content = jv_get(item, "content");
+    if (type.len && !str_is(type, "message")) return false;
+    JV_EACH (part, jv_is(content, JSON_ARRAY) ? content : NULL)
+        if (!str_is(jv_str_at(part, "type"), "input_text")) return false;
+    return true;
+}
+
+/* What a request said is in the facts that it began, too: here it is as it came, pictures and
+ * outputs of the client's functions between the words. */
+static bool input_goes(const struct jv *input, unsigned kinds)
+{
+    if (kinds & TRIM_WORDS) return true;
+    JV_EACH (item, kinds & (TRIM_TOOLS | TRIM_FILES) ? input : NULL)
+        if (!is_plain(item)) return true;
+    return false;
+}
+
+static bool request_goes(const struct jv *member, unsigned kinds)
+{
+    static const char *const said[] = { "instructions", "metadata", "tools", "tool_choice" };
+    if (str_is(member->key, "input")) return input_goes(member, kinds);
+    for (size_t i = 0; kinds & TRIM_WORDS && i < sizeof said / sizeof *said; i++)
+        if (str_is(member->key, said[i])) return true;
+    return false;
+}
+
+/* Without what its request said (response.h, `data`); how it is told stays. */
+static enum err trim_response(struct arena *a, struct fact *x, unsigned kinds, bool *changed)
+{
+    struct jv   *data = NULL;
+    struct buf   b;
+    struct jsonw w;
+    bool         less = false;
+    enum err     e = x->data.len ? json_parse(a, x->data, &data, NULL) : OK;
+    if (e || !data) return e == ERR_NOMEM ? e : OK;
+    buf_init(&b, 0);
+    jsonw_init(&w, &b);
+    jw_obj(&w);
+    JV_EACH (m, data) {
+        if (request_goes(m, kinds)) {
+            less = true;
+            continue;
+        }
+        jw_key_str(&w, m->key);
+        jw_jv(&w, m);
+    }
+    jw_end_obj(&w);
+    struct str now = buf_into(&b, a);
+    if (!now.ptr) return ERR_NOMEM;
+    if (less) x->data = now;
+    *changed |= less;
+    return OK;
+}
+
 static enum err trim(struct arena *a, const struct fold *f, struct fact *x, unsigned kinds,
                      bool *changed)
 {
@@ -199,13 +257,18 @@ static enum err trim(struct arena *a, const struct fold *f, struct fact *x, unsi
         if (!e && kinds & TRIM_FILES) e = trim_list(a, &x->files, changed, trim_file);
         if (words) *changed |= trim_words(x);
         return e;
+    case FACT_RESPONSE:
+        if (words) *changed |= trim_words(x);
+        return trim_response(a, x, kinds, changed);
     case FACT_STEP:
     case FACT_SUMMARY:
-    case FACT_RESPONSE:
         if (words) *changed |= trim_words(x);
         return e;
     case FACT_ENDED: /* its text is the server's own */
         if (words) *changed |= trim_payload(x);
+        return e;
+    case FACT_LABELLED:
+        if (words) *changed |= put(&x->data, STR("{}"));
         return e;
     case FACT_ACTION: /* of a program's call it says how that is known, not what it was given */
         if (tools && !str_is(x->via, "mcp")) *changed |= drop(&x->data);

@@ -47,12 +47,6 @@ static bool is_barred(struct thread *t, struct command *c, const struct fact *as
     return str_eq(c->by, t->owner) ? not_approver(t, c) : is_unknown(t, c);
 }
 
-static bool echo_differs(const struct command *c, const struct call *call)
-{
-    if (c->decide.echo_tool.ptr && !str_eq(c->decide.echo_tool, call->tool)) return true;
-    return c->decide.echo_args && !jv_equal(c->decide.echo_args, call->args);
-}
-
 /* Refuses what no state of the gate can make right. */
 static bool is_forged(struct thread *t, struct command *c, const struct call *call)
 {
@@ -60,10 +54,9 @@ static bool is_forged(struct thread *t, struct command *c, const struct call *ca
     if (is_barred(t, c, fold_asked(&t->fold, c->id))) return true;
     c->receipt.call = call;
     c->receipt.id = call->id;
-    if (!echo_differs(c, call)) return false;
+    if (call_is_copied(call, c->decide.echo_tool, c->decide.echo_args)) return false;
     suspicious(t, c, "args_mismatch");
-    return refuse(t, c, 409, "args_mismatch",
-                  "The arguments sent back are not the ones that were asked about.");
+    return refuse(t, c, 409, "args_mismatch", COMMAND_ARGS_MISMATCH);
 }
 
 /* --- answered before ------------------------------------------------------------------------ */

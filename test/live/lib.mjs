@@ -1,7 +1,6 @@
 // lib.mjs -- what every live test stands on: test/lib, and what holds in a conversation of the typed door.
 import fs from 'node:fs';
-import path from 'node:path';
-import { check, same, skip, until } from '../lib/check.mjs';
+import { check, same, until } from '../lib/check.mjs';
 import { configured } from '../lib/server.mjs';
 
 export * from '../lib/check.mjs';
@@ -9,6 +8,10 @@ export * from '../lib/http.mjs';
 export * from '../lib/program.mjs';
 export * from '../lib/server.mjs';
 export * from '../lib/test.mjs';
+
+// Each node has MCP servers of its own (docs/cluster.md): `has` is to hold for what each of them lists.
+export const nodesOf = (server) => server.nodes ?? [server];
+export const listed = (server, has, headers, what = 'the tools to be listed') => Promise.all(nodesOf(server).map((n) => until(async () => has((await n.get('/v1/tools', headers)).json.tools), what)));
 
 // Adjacent text deltas as one, without what a replay may leave out; volatile ids kept.
 export function told(events, { drop = ['status', 'tool_progress'] } = {}) {
@@ -56,14 +59,17 @@ export function settled(server, thread, ms) {
     }, `thread ${thread} to settle`, ms);
 }
 
-// Writes the file and sends the signal; answers with what the log says about it.
-export async function reload(server, config, text = JSON.stringify(configured(config))) {
-    if (!server.child) skip('it is for one process');
-    const before = server.log.length;
-    fs.writeFileSync(path.join(server.dir, 'parley.json'), text);
-    server.child.kill('SIGHUP');
-    const said = () => server.log.slice(before).filter((l) => l.event.startsWith('reload.'));
-    await until(() => said().some((l) => l.event === 'reload.done' || l.note?.includes('stays')), 'the reload');
-    await server.get('/healthz');          // a turn of the loop: everything is said
-    return said();
+// Writes the file and sends the signal, to each node; answers with what the log says about it.
+export async function reload(server, config, text) {
+    const nodes = server.nodes ?? [server], before = nodes.map((n) => n.log.length);
+    if (text === undefined) server.configure(configured(config));
+    else for (const n of nodes) fs.writeFileSync(n.file, text);
+    for (const n of nodes) n.child.kill('SIGHUP');
+    const said = (n) => n.log.slice(before[nodes.indexOf(n)]).filter((l) => l.event.startsWith('reload.'));
+    const over = (n) => said(n).some((l) => l.event === 'reload.done' || l.note?.includes('stays'));
+    for (const n of nodes) {
+        await until(() => over(n), 'the reload');
+        await n.get('/healthz');          // a turn of the loop: everything is said
+    }
+    return said(nodes[0]);          // all say the same
 }

@@ -1,7 +1,7 @@
 // What passes through the door at /mcp from servers behind us: their lists that change, and the
 // questions that their tools ask; and how many streams of notices one may have.
 import path from 'node:path';
-import { ROOT, check, oneProcess, same, test, until } from './lib.mjs';
+import { ROOT, check, listed, oneProcess, same, test, until } from './lib.mjs';
 import { FORM, Legacy, Modern, asked, bearer, each, isAsk, keys, outcome, text }
     from './mcp.mjs';
 
@@ -103,7 +103,7 @@ async function question(c, amount) {
 each('a tool that asks in the middle of its work is answered in the client', async (t, open) => {
     const server = await t.serve({ config: { mcpServers: behind } });
     const c = await open(server, { capabilities: FORM });
-    await offered(c, 'asking__ask');
+    await listed(server, (tools) => tools.some((x) => x.name === 'asking__ask'));
     const cases = [[accept('main'), 'accept {"account":"main"}'],
         [{ action: 'decline' }, 'decline null']];
     for (const [i, [said, want]] of cases.entries()) {
@@ -120,12 +120,30 @@ each('a tool that asks in the middle of its work is answered in the client', asy
     same(rows.map((a) => [a.decided_by, a.decided_via]), Array(2).fill(['local', 'mcp']));
 });
 
+// A client shows the form that asks for our yes to whatever it is asked.
+each('a plain no to its question is a no, also where the form insists on nothing', async (t, open) => {
+    const loose = { type: 'object', properties: { account: { type: 'string' } } };
+    const asking = { ...behind.asking, env: { ASK_SCHEMA: JSON.stringify(loose) } };
+    const server = await t.serve({ config: { mcpServers: { asking } } });
+    const c = await open(server, { capabilities: FORM });
+    await offered(c, 'asking__ask');
+    const cases = [[false, 'decline null'], [true, 'accept {"approve":true}']];
+    for (const [i, [approve, want]] of cases.entries()) {
+        const q = await question(c, i);
+        await q.answer(c, { action: 'accept', content: { approve } });
+        same(text(await q.result()), want);
+    }
+    const odd = await question(c, 7);
+    await odd.answer(c, { action: 'accept', content: { approve: 'no' } });
+    same(outcome(await odd.result()), 'pending', 'neither');
+});
+
 each('its question is answered by nobody else\'s key, and by no agent\'s', async (t, open) => {
     const auth = keys(['u', 'ada', 'user'], ['b', 'bob', 'user'], ['g', 'ada', 'agent']);
     const server = await t.serve({ config: { auth, mcpServers: behind } });
     const client = (key) => open(server, { capabilities: FORM, key });
     const ada = await client('u'), bob = await client('b'), agent = await client('g');
-    await offered(ada, 'asking__ask');
+    await listed(server, (tools) => tools.some((x) => x.name === 'asking__ask'), bearer('u'));
     const q = await question(ada, 12);
     if (bob.answer) {
         await q.answer(bob, accept('of bob'));
@@ -146,7 +164,7 @@ each('its question is answered by nobody else\'s key, and by no agent\'s', async
 
 each('a client without forms waits for the page to answer it', async (t, open) => {
     const server = await t.serve({ config: { mcpServers: behind } }), c = await open(server);
-    await offered(c, 'asking__ask');
+    await listed(server, (tools) => tools.some((x) => x.name === 'asking__ask'));
     const { stream, id } = await c.send('tools/call',
         { name: 'asking__ask', arguments: { amount: 7 } });
     const [row] = await asked(server);

@@ -1,5 +1,5 @@
 // Questions at doors that answer and end: a tool at work that wants an account, and answers in words.
-import { check, same, test, until } from './lib.mjs';
+import { check, oneProcess, same, test, until } from './lib.mjs';
 import { as, call, connect, names, organisation } from './accounts.mjs';
 import { Chat, asksOf, callsOf, codeOf, respond, stream, textOf } from './openai.mjs';
 import { Live } from './ai.mjs';
@@ -188,6 +188,7 @@ test('a code that waits reaches no model, wherever it stands in what a person sa
 
 // What is no message: instructions, files, what a page says of itself, why it was no.
 test('a code reaches no model beside the words either, in its own conversation or in another one', async (t) => {
+    oneProcess('a code is kept from models by a node that has read the conversation it waits in');
     const it = await asks(t), { server, code, model, chat } = it, yes = `yes ${code}`, digits = [...code];
     const wide = digits.map((d) => String.fromCharCode(0xff10 + Number(d))).join('');
     const forms = { 'full-width': wide, 'Arabic-Indic': digits.map((d) => String.fromCharCode(0x660 + Number(d))).join(''), 'blanks': digits.join(' '), 'hyphens': `${code.slice(0, 2)}-${code.slice(2)}`, 'zero width': digits.join('\u200b'), 'keycaps': digits.map((d) => `${d}\ufe0f\u20e3`).join('') };
@@ -345,4 +346,14 @@ test('an edit that must be asked about again is a question of its own, and one b
     same(b.books.map((p) => p.amount), [500, 45]);
     const on = await respond(server, { previous_response_id: asked.id, input: 'And?', tools });
     same(told(on), [[45, 'completed', q3.id]]);
+});
+
+test('a conversation that began with a word for nobody is listed once somebody writes into it at another door', async (t) => {
+    const server = await t.serve();
+    const chat = new Chat(server);
+    await chat.say('yes 1234');
+    const listed = async () => (await server.get('/v1/threads')).json.threads.some((x) => x.id === chat.thread);
+    check(chat.thread && !await listed(), 'nothing was said in it yet');
+    await server.turn('Hello there', { thread_id: chat.thread });
+    check(await listed());
 });

@@ -1,7 +1,7 @@
 // Connections that break at OpenAI's doors: what goes on, what stops, and what an SDK's second try is told.
 import net from 'node:net';
 import { once } from 'node:events';
-import { raw, same, test, until } from './lib.mjs';
+import { check, raw, same, test, until } from './lib.mjs';
 import { Chat, sound } from './openai.mjs';
 import { bank, payments, script } from './org.mjs';
 
@@ -78,6 +78,42 @@ test('what a cut chat did stays done: its retry says what came of it, and pays n
     same(model.heard.at(-1).messages.filter((m) => m.role === 'tool').length, 1, 'the model knows what came of it');
 });
 
+test('a first message whose answer was cut is known, however the client goes on: what it paid asks, and the model knows', async (t) => {
+    let pay;
+    const paid = (to) => at.books.filter((x) => x.recipient === to).length;
+    const at = await bank(t, (x) => (paid(x.recipient) ? undefined : new Promise((yes) => { pay = yes; }))), model = await script(t);
+    const server = await t.serve({ config: { ...payments(at, { confirm: 'never' }), model: model.model, openai: { chat_headers: ['x-chat'] } } });
+    const shapes = { empty: [{ content: '' }], null: [{ content: null }], blank: [{ content: '\n' }], other: [{ content: '[stopped]' }], missing: [] };
+    const chat = (list) => ({ messages: list, stream: true }), response = (list) => ({ input: list, store: false, stream: true });
+    const cases = [...Object.keys(shapes).map((x) => [CHAT, chat, x]), [RESPONSES, response, 'empty'], [RESPONSES, response, 'other'], [RESPONSES, response, 'missing'],
+        [CHAT, chat, 'other', { 'x-chat': 'a' }], [CHAT, chat, 'missing', { 'x-chat': 'b' }], [CHAT, chat, 'empty', { 'x-chat': 'c' }]];
+    for (const [i, [door, body, shape, headers]] of cases.entries()) for (const late of [false, true]) {
+        const to = `${i} ${late}`, first = { role: 'user', content: `Pay ${to}` }, call = [['process_payment', { recipient: to, amount: 50, currency: 'USD' }]];
+        const assistant = shapes[shape].map((x) => ({ role: 'assistant', ...x }));
+        model.steps.splice(0, 9, call, 'It is paid.', call);
+        let speak;
+        const s = await server.open('POST', door, body([first]), headers);
+        await until(() => pay, 'the payment to be under way');
+        const heard = model.heard.length;
+        if (late) {
+            model.thinks = new Promise((yes) => { speak = yes; });
+            pay();
+            await until(() => model.heard.length > heard, 'the model to be told of the payment');
+        }
+        await s.close();
+        if (!late) pay();
+        await stopped(server, s.thread);
+        model.thinks = pay = undefined;
+        speak?.();
+        if (!late) model.steps.shift(); // nobody was told that it is paid
+        const next = await (await server.open('POST', door, body([first, ...assistant, { role: 'user', content: 'Did it work?' }]), headers)).read();
+        const what = `${door} ${shape} ${JSON.stringify(headers)} ${late}`;
+        same(paid(to), 1, what);
+        check(/yes \d{4}/.test(next.text), `${what}: a person is asked: ${next.text}`);
+        check(/A version of this conversation that was replaced has already run these tools/.test(JSON.stringify(model.heard.at(-1).messages)), `${what}: the model is told`);
+    }
+});
+
 test('the same yes in words, sent again after its connection was cut, is told what came of it; it pays once', async (t) => {
     let pay;
     const at = await bank(t, () => new Promise((yes) => { pay = yes; })), model = await script(t);
@@ -134,6 +170,22 @@ test('a no in words that was cut is told again as the no it is', async (t) => {
         same(/already denied/.test(r.json.choices[0].message.content), true, r.text);
     }
     same([at.books, (await server.get('/v1/approvals?status=pending')).json.approvals.length], [[], 0]);
+});
+
+test('left while its model speaks of an outcome, a run is over with its words: what is said next has an answer of its own', async (t) => {
+    const server = await t.serve({ config: { demo: { token_ms: 30 } } }), chat = new Chat(server);
+    await chat.say('Send 50 dollars to Hanako');
+    const messages = [...chat.messages, { role: 'user', content: `yes ${chat.code}` }];
+    const s = await server.open('POST', '/v1/chat/completions', { messages, stream: true });
+    let heard = '';
+    await s.must((e) => (heard += e.data?.choices?.[0]?.delta.content ?? '').includes('USD went'));
+    await s.close();
+    const shown = async () => (await server.get(`/v1/threads/${s.thread}`)).json;
+    await until(async () => (await shown()).state === 'idle', 'the end');
+    check(JSON.stringify(await shown()).includes('USD went'), 'what was told of it is kept');
+    const next = await server.turn('What is the weather in Tokyo?', { thread_id: s.thread });
+    check(/Tokyo/.test(next.payload.message) && !/Hanako/.test(next.payload.message), next.payload.message);
+    same(server.ledger().length, 1);
 });
 
 test('a retry of what a person stopped is not begun anew', async (t) => {

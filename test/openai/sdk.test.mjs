@@ -71,10 +71,12 @@ for (const [major, OpenAI] of [[6, OpenAI6], [7, OpenAI7]]) {
         await refused([{ type: 'function_call_output', call_id: q.id.replace('confirmation-', ''), output: 'paid' }], 403, 'not_client_tool');
         await client.responses.create({ input: [{ role: 'user', content: PAY }, request({ id: q.id }), answer(q.id), { type: 'mcp_call', id: 'mcp_1', server_label: 'parley', name: 'process_payment', arguments: '{}', output: 'paid' }, { role: 'user', content: 'Thanks' }] });
         same(server.ledger(), [], 'an answer that is not at the end is history');
-        await refused([request({ id: q.id }), answer(q.id)], 409, 'superseded');
+        await refused([q, answer(q.id)], 409, 'superseded');
         same(server.ledger(), [], 'the message after it took the question back');
         const again = await client.responses.create({ input: PAY }), asks = again.output.find((x) => x.type === 'mcp_approval_request');
-        await client.responses.create({ input: [request({ id: asks.id }), answer(asks.id)] });
+        await refused([request({ id: asks.id }), answer(asks.id)], 409, 'args_mismatch');
+        same(server.ledger(), [], 'somebody was shown another call');
+        await client.responses.create({ input: [asks, answer(asks.id)] });
         same(server.ledger().map((l) => [l.recipient, l.amount]), [['Hanako', 50]], 'what runs is what was asked');
     });
 
@@ -84,7 +86,7 @@ for (const [major, OpenAI] of [[6, OpenAI6], [7, OpenAI7]]) {
         const asked = await ada.responses.create({ input: PAY }), q = asked.output.find((x) => x.type === 'mcp_approval_request');
         const told = async (work) => { const e = await work.catch((x) => x); return [e.status, e.code]; };
         const tries = (id, conversation, question) => Promise.all([bob.responses.retrieve(id), bob.responses.cancel(id), bob.responses.delete(id), bob.responses.inputItems.list(id), bob.responses.create({ previous_response_id: id, input: 'x' }),
-            bob.conversations.retrieve(conversation), bob.responses.create({ conversation, input: 'x' }), bob.responses.create({ input: [{ type: 'mcp_approval_response', approval_request_id: question, approve: true }] })].map(told));
+            bob.conversations.retrieve(conversation), bob.conversations.update(conversation, { metadata: { of: 'bob' } }), bob.responses.create({ conversation, input: 'x' }), bob.responses.create({ input: [{ type: 'mcp_approval_response', approval_request_id: question, approve: true }] })].map(told));
         const foreign = await tries(asked.id, asked.conversation.id, q.id);
         same(foreign, await tries('resp_0123456789012345678901', 't_0123456789012345678901', 'confirmation-call-0123456789012345678901'), 'as if there were none');
         check(foreign.every(([status]) => status === 404 || status === 400), JSON.stringify(foreign));
@@ -103,6 +105,18 @@ for (const [major, OpenAI] of [[6, OpenAI6], [7, OpenAI7]]) {
         same((await client.responses.retrieve(r.id).catch((e) => e)).status, 404);
         same((await client.conversations.retrieve(c.id)).id, c.id);
     }, { demo: { token_ms: 30 } });
+
+    each('what is kept beside a conversation: created with it, retrieved, updated', async (client, server) => {
+        const metadata = { topic: 'x' }, { id } = await client.conversations.create({ metadata });
+        same((await client.conversations.retrieve(id)).metadata, metadata);
+        await client.responses.create({ conversation: id, input: 'Hello' });
+        await server.restart('SIGKILL');
+        const now = await client.conversations.update(id, { metadata: { topic: 'y', who: 'ada' } });
+        same([now.id, now.object, now.metadata], [id, 'conversation', { topic: 'y', who: 'ada' }]);
+        same(await client.conversations.retrieve(id), now);
+        await client.conversations.delete(id);
+        same((await client.conversations.update(id, { metadata }).catch((e) => e)).status, 404);
+    });
 
     each('a stream is taken up again where it was left', async (client) => {
         const first = await client.responses.create({ input: 'Tell me a story', stream: true, background: true });

@@ -27,9 +27,14 @@ static void puppet_free(struct model *m)
 {
     (void)m;
 }
-static const struct model_ops PUPPET = { .start = puppet_start,
-                                         .cancel = puppet_cancel,
-                                         .free = puppet_free };
+static bool puppet_waits(const struct model_run *r)
+{
+    (void)r;
+    return on->in_line;
+}
+static const struct model_ops PUPPET = {
+    .start = puppet_start, .cancel = puppet_cancel, .waits = puppet_waits, .free = puppet_free
+};
 
 static enum err tool_start(struct tool *t, struct tool_job *j)
 {

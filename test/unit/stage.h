@@ -22,7 +22,7 @@ struct stage {
     struct hub_page  page;
     struct model     model;
     struct model_run run; /* the model's newest call */
-    bool             speaking, no_calls;
+    bool             speaking, no_calls, in_line;
     unsigned         asked;   /* how often the model was called */
     struct tool_job *job;     /* the tool's newest job */
     struct tool_job *open[8]; /* all that were begun and have not ended */

@@ -382,6 +382,42 @@ TEST(agui_while_a_question_waits)
     tale_done(&t);
 }
 
+/* A yes of somebody who was shown another call is none to ours. */
+TEST(agui_an_answer_beside_another_call_than_was_asked_about_is_refused)
+{
+#define SHOWN(calls)                                                                    \
+    "\"messages\":[{\"id\":\"a\",\"role\":\"assistant\",\"toolCalls\":[" calls          \
+    "]}],\"resume\":[{\"interruptId\":\"confirmation-call-1\",\"status\":\"resolved\"," \
+    "\"payload\":{\"approved\":true}}]"
+#define CALL(id, name, args) \
+    "{\"id\":\"" id "\",\"function\":{\"name\":\"" name "\",\"arguments\":" args "}}"
+    static const char *const WRONG[] = {
+        SHOWN(CALL("call-1", "pay", "\"{\\\"amount\\\":5}\"")),
+        SHOWN(CALL("call-1", "pay", "\"{}\"")),
+        SHOWN(CALL("call-1", "pay", "\"{\\\"amount\\\":50\"")),
+        SHOWN(CALL("call-1", "refund", "\"{\\\"amount\\\":50}\"")),
+        SHOWN(CALL("call-1", "pay", "\"{\\\"amount\\\":50}\"") "," CALL("call-1", "pay",
+                                                                        "\"{\\\"amount\\\":51}\"")),
+    };
+    static const char *const FINE[] = {
+        SHOWN(CALL("call-1", "pay", "\"{ \\\"amount\\\" : 50.0 }\"")),
+        SHOWN(CALL("call-1", "pay", "{\"amount\":50}")),
+        SHOWN(CALL("call-1", "pay", "\"\"")),
+        SHOWN(CALL("call-7", "pay", "\"{\\\"amount\\\":5}\"")),
+        SHOWN("{\"id\":\"call-1\"}"),
+        SHOWN("7"),
+    };
+    struct tale t;
+    a_payment(&t);
+    plan_begin();
+    for (size_t i = 0; i < sizeof WRONG / sizeof *WRONG; i++) WISH(&t, WRONG[i], "args_mismatch");
+    for (size_t i = 0; i < sizeof FINE / sizeof *FINE; i++) WISH(&t, FINE[i], "answer");
+    paid(&t); /* now there is nothing left to be said yes to */
+    WISH(&t, WRONG[0], "attach");
+    plan_end();
+    tale_done(&t);
+}
+
 TEST(agui_a_page_that_put_its_answer_in_the_place_of_the_result_is_told_what_stood_there)
 {
     struct tale t;

@@ -418,6 +418,61 @@ TEST(a_node_that_goes_gives_its_threads_back_and_another_goes_on)
     pair_down(&p);
 }
 
+/* One node after the other has the run, as processes on a database of which one lives at a time. */
+static void next_node(struct stage *s, const char *url, bool in_order)
+{
+    struct str why = STR_NONE;
+    bool       there = s->hub != NULL;
+    if (there && in_order) {
+        hub_drain(s->hub, on_drained, NULL);
+        UNTIL(s->hub->release.done && !s->hub->drained);
+    }
+    if (there) {
+        UNTIL(!s->hub->expiry_busy && !s->hub->recover.busy);
+        REQUIRE(store_close(s->store, 60000));
+        hub_free(s->hub);
+    }
+    s->speaking = false;
+    REQUIRE(store_open(&s->loop, str_c(url), &(struct store_place){ .url = STR("http://a:1") },
+                       &s->arena, &s->store, &why) == OK);
+    s->setup.store = s->store;
+    stage_hub(s);
+    if (there) hub_recover(s->hub);
+}
+
+TEST(a_step_that_nodes_hand_on_is_not_given_up_and_one_that_ends_them_is)
+{
+    struct stage s;
+    char         url[512];
+    pg_url(url, sizeof url);
+    stage_up(&s);
+    hub_free(s.hub);
+    REQUIRE(store_close(s.store, 1000));
+    s.hub = NULL;
+    next_node(&s, url, false);
+    CHECK(say(&s, "hello").status == 200);
+    for (int i = 0; i < 6; i++) {
+        UNTIL(s.speaking);
+        if (i == 5) s.setup.runs_max = 0;
+        next_node(&s, url, true);
+    }
+    for (int i = 0; i < 5; i++) { /* nodes that die while it waits for a place there */
+        UNTIL(the_thread(&s) && list_linked(&the_thread(&s)->line));
+        next_node(&s, url, false);
+    }
+    UNTIL(the_thread(&s) && list_linked(&the_thread(&s)->line));
+    s.setup.runs_max = 10;
+    next_node(&s, url, false);
+    for (int i = 0; i < 3; i++) {
+        UNTIL(s.speaking);
+        next_node(&s, url, false);
+    }
+    UNTIL(the_thread(&s) && idle(&s));
+    CHECK(s.asked == 9);
+    CHECK(str_ends(story(&s), STR(" resumed resumed resumed ended:error")));
+    stage_down(&s);
+}
+
 static void is_beside(struct command *c, const char *member, const char *raw)
 {
     struct buf   text;

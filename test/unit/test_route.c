@@ -139,6 +139,7 @@ static const char *const open_doors[] = {
     "POST /v1/responses/{}/cancel",
     "POST /v1/chat/completions",
     "POST /v1/conversations",
+    "POST /v1/conversations/{}",
     "DELETE /v1/conversations/{}",
     "POST /v1/threads",
     "PATCH /v1/threads/{}",

@@ -278,6 +278,34 @@ TEST(a_queued_message_waits_and_one_that_still_waits_at_the_end_is_told)
     stage_down(&s);
 }
 
+TEST(a_stop_counts_for_what_waits_but_a_reader_who_leaves_only_for_what_it_read)
+{
+    for (int leaves = 0; leaves < 2; leaves++) {
+        struct stage    s;
+        struct said     a, x;
+        struct command *q, *stop;
+        stage_up(&s);
+        say(&s, "hello");
+        UNTIL(s.speaking);
+        q = command(CMD_MESSAGE, &a);
+        q->message.text = STR("next");
+        q->when_busy = BUSY_QUEUE;
+        hub_submit(s.hub, q);
+        stop = command(CMD_STOP, &x);
+        stop->stop.gently = leaves;
+        hub_submit(s.hub, stop);
+        if (leaves) {
+            UNTIL(s.asked == 2 && s.speaking);
+            says(&s, "As you see.");
+            ends(&s);
+        } else UNTIL(a.done && idle(&s));
+        CHECK(a.status == 200);
+        CHECK_STR(story(&s), leaves ? "message stop ended:cancelled message step:end ended:complete"
+                                    : "message stop ended:cancelled message stop ended:cancelled");
+        stage_down(&s);
+    }
+}
+
 TEST(a_message_that_waits_when_the_conversation_is_let_go_is_answered)
 {
     struct stage    s;
@@ -295,24 +323,141 @@ TEST(a_message_that_waits_when_the_conversation_is_let_go_is_answered)
     CHECK(x.done && x.status == 503 && strcmp(x.code, "restarting") == 0);
 }
 
+/* As if the process had died here; the next one recovers. */
+static void dies(struct stage *s)
+{
+    UNTIL(!s->hub->expiry_busy); /* the store still has its question */
+    hub_free(s->hub);
+    uv_run(&s->loop.uv, UV_RUN_NOWAIT);
+    s->speaking = false;
+    stage_hub(s);
+    hub_recover(s->hub);
+}
+
+static void on_drained(void *ctx)
+{
+    ((struct stage *)ctx)->drained = true;
+}
+
+/* As SIGTERM does. */
+static void leaves(struct stage *s)
+{
+    s->drained = false;
+    hub_drain(s->hub, on_drained, s);
+    UNTIL(s->drained);
+    dies(s);
+}
+
 TEST(a_run_that_was_cut_at_the_same_place_again_and_again_is_given_up)
 {
     struct stage s;
     stage_up(&s);
-    for (unsigned i = 0; i < 5; i++) {
-        if (i == 0) say(&s, "hello");
-        else hub_recover(s.hub);
-        if (i < 4) UNTIL(s.speaking);
-        else UNTIL(the_thread(&s) && idle(&s));
-        if (i == 4) break;
-        UNTIL(!s.hub->expiry_busy); /* the store still has its question */
-        hub_free(s.hub);            /* as if the process had died here */
-        uv_run(&s.loop.uv, UV_RUN_NOWAIT);
-        s.speaking = false;
-        stage_hub(&s);
+    say(&s, "hello");
+    for (int i = 0; i < 4; i++) {
+        UNTIL(s.speaking);
+        dies(&s);
     }
+    UNTIL(the_thread(&s) && idle(&s));
     CHECK_STR(story(&s), "message resumed resumed resumed ended:error");
     CHECK(s.asked == 4 && hub_runs(s.hub) == 0);
+    stage_down(&s);
+}
+
+TEST(a_run_that_waits_in_line_through_many_crashes_is_not_given_up_for_that)
+{
+    struct stage s;
+    stage_up(&s);
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    s.setup.runs_max = 0;
+    for (int i = 0; i < 6; i++) {
+        dies(&s);
+        UNTIL(the_thread(&s) && list_linked(&the_thread(&s)->line));
+    }
+    s.setup.runs_max = 10;
+    dies(&s);
+    UNTIL(s.speaking);
+    ends(&s);
+    CHECK_STR(story(&s), "message resumed step:end ended:complete");
+    stage_down(&s);
+}
+
+/* Its model has no place for one more: nobody was asked yet. */
+TEST(a_run_that_waits_for_its_model_through_many_crashes_is_not_given_up_for_that)
+{
+    struct stage s;
+    stage_up(&s);
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    s.in_line = true;
+    for (int i = 0; i < 6; i++) {
+        dies(&s);
+        UNTIL(s.speaking && the_thread(&s)->fold.run->resumes == 0 &&
+              !the_thread(&s)->inflight); /* the store still has it */
+    }
+    s.in_line = false;
+    says(&s, "Here.");
+    ends(&s);
+    CHECK(str_ends(story(&s), STR(" resumed resumed step:end ended:complete")));
+    stage_down(&s);
+}
+
+TEST(a_run_that_waits_for_tools_through_many_crashes_is_not_given_up_for_that)
+{
+    struct registry_source late = { 0 };
+    struct stage           s;
+    stage_up(&s);
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    registry_expect(&s.registry, &late, STR("late"), UINT64_MAX);
+    for (int i = 0; i < 6; i++) {
+        dies(&s);
+        UNTIL(the_thread(&s) && the_thread(&s)->awaiting);
+    }
+    registry_settle(&s.registry, &late);
+    dies(&s);
+    UNTIL(s.speaking);
+    ends(&s);
+    CHECK_STR(story(&s), "message resumed step:end ended:complete");
+    stage_down(&s);
+}
+
+TEST(restarts_in_good_order_are_not_held_against_a_step_and_crashes_still_are)
+{
+    struct stage s;
+    stage_up(&s);
+    say(&s, "hello");
+    for (int i = 0; i < 6; i++) {
+        UNTIL(s.speaking);
+        says(&s, "Half");
+        leaves(&s);
+    }
+    for (int i = 0; i < 3; i++) {
+        UNTIL(s.speaking);
+        dies(&s);
+    }
+    UNTIL(the_thread(&s) && idle(&s));
+    CHECK(s.asked == 9 && str_ends(story(&s), STR(" resumed resumed resumed ended:error")));
+    stage_down(&s);
+}
+
+/* A stop that could not be saved cuts the step; the log is read again, and the step begins over. */
+TEST(a_step_that_begins_over_in_one_life_is_not_given_up_for_that)
+{
+    struct stage s;
+    stage_up(&s);
+    say(&s, "hello");
+    for (unsigned i = 1; i <= 6; i++) {
+        UNTIL(s.speaking && s.asked == i);
+        struct thread *t = the_thread(&s);
+        work_hang_up(t);
+        step_clear(&t->step);
+        thread_reread(t);
+    }
+    UNTIL(s.speaking);
+    CHECK(the_thread(&s)->fold.run->resumes == 1); /* should it be this life's last */
+    ends(&s);
+    CHECK(str_ends(story(&s), STR(" step:end ended:complete")));
     stage_down(&s);
 }
 

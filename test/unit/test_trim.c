@@ -177,6 +177,67 @@ TEST(what_was_brought_and_what_other_versions_did_goes_too)
     tale_done(&t);
 }
 
+/* A fact "response" whose request said so; what is left of it. */
+static const char *requested(struct tale *t, struct arena *a, const char *input, unsigned kinds)
+{
+    tale_init(t);
+    tale_fact(t, (struct fact){ .kind = FACT_RESPONSE,
+                                .id = STR("resp_1"),
+                                .data = arena_printf(a,
+                                                     "{\"form\":\"items\",\"store\":true,"
+                                                     "\"instructions\":\"for Ann\",\"metadata\":"
+                                                     "{\"of\":\"Bea\"},\"tools\":[{\"name\":"
+                                                     "\"cleo\"}],\"input\":[%s],\"tell\":[]}",
+                                                     input) });
+    const char *rest = left(t, a, 1, kinds);
+    tale_done(t);
+    return rest;
+}
+
+TEST(what_a_request_said_goes_with_the_kinds_of_its_words)
+{
+    const char *plain =
+        "{\"role\":\"user\",\"content\":\"Hanako\"},{\"type\":\"message\",\"content\":"
+        "[{\"type\":\"input_text\",\"text\":\"Taro\"}]}";
+    const char *picture =
+        "{\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":\"x\"},"
+        "{\"type\":\"input_image\",\"image_url\":\"data:Hanako\"}]}";
+    const char *output =
+        "{\"type\":\"function_call_output\",\"call_id\":\"c\",\"output\":\"Hanako\"}";
+    struct tale  t;
+    struct arena a;
+
+    arena_init(&a, 0);
+    const char *rest = requested(&t, &a, plain, TRIM_WORDS);
+    CHECK(has(rest, "\"form\":\"items\"") && has(rest, "\"store\":true") && has(rest, "resp_1"));
+    CHECK(!has(rest, "Ann") && !has(rest, "Bea") && !has(rest, "cleo") && !has(rest, "Hanako"));
+    CHECK(!*requested(&t, &a, plain, TRIM_TOOLS | TRIM_FILES | TRIM_REASONING));
+    const unsigned kinds[] = { TRIM_TOOLS, TRIM_FILES };
+    for (size_t i = 0; i < 2; i++) {
+        const char *seen = requested(&t, &a, picture, kinds[i]);
+        CHECK(*seen && !has(seen, "Hanako") && has(seen, "for Ann"));
+        const char *came = requested(&t, &a, output, kinds[i]);
+        CHECK(*came && !has(came, "Hanako") && has(came, "for Ann"));
+    }
+    CHECK(!*requested(&t, &a, picture, TRIM_REASONING));
+    arena_done(&a);
+}
+
+TEST(what_a_client_kept_beside_the_conversation_goes_with_the_words)
+{
+    struct tale  t;
+    struct arena a;
+
+    arena_init(&a, 0);
+    tale_init(&t);
+    tale_fact(&t, (struct fact){ .kind = FACT_LABELLED, .data = STR("{\"of\":\"Hanako\"}") });
+    CHECK(!*left(&t, &a, 1, TRIM_TOOLS | TRIM_FILES | TRIM_REASONING));
+    const char *rest = left(&t, &a, 1, TRIM_WORDS);
+    CHECK(*rest && !has(rest, "Hanako"));
+    arena_done(&a);
+    tale_done(&t);
+}
+
 /* --- in a thread ------------------------------------------------------------------------- */
 
 static void stopped(void *ctx)

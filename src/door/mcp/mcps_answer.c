@@ -5,6 +5,7 @@
  * rights. What a client declares chose only how it was asked.
  */
 #include "base/id.h"
+#include "dialect/request.h"
 #include "door/mcp/mcps_int.h"
 
 /* Who answers which question. */
@@ -13,8 +14,8 @@ struct reply {
     struct str       by, roles, owner, thread, confirmation;
     bool             may_decide;
     enum mcp_ask     ask;
-    bool             tools; /* the tool's own question */
-    const struct jv *said;  /* {"action", "content"?}; NULL: an error came instead */
+    struct str       form; /* of the tool's own question; STR_NONE: it is ours */
+    const struct jv *said; /* {"action", "content"?}; NULL: an error came instead */
 };
 
 enum taken {
@@ -23,6 +24,12 @@ enum taken {
     TAKEN_BACK,
     GIVEN_UP, /* nothing is decided, and nobody is at the screen */
 };
+
+static struct str form_of(const struct call *c)
+{
+    struct str form = call_gate(c)->schema;
+    return !c->started ? STR_NONE : form.ptr ? form : STR("{}");
+}
 
 static void decide(const struct reply *r, bool confirmed, struct str payload)
 {
@@ -37,6 +44,19 @@ static void decide(const struct reply *r, bool confirmed, struct str payload)
     hub_submit(r->door->app->hub, c);
 }
 
+/* Ours wants "approve"; said to a tool's form that does not, it means what it means there. */
+static enum taken fill_in(const struct reply *r, const struct jv *content)
+{
+    struct arena a;
+    arena_init(&a, 0);
+    enum plain plain = request_plain(&a, r->form, content);
+    arena_done(&a);
+    if (plain == PLAIN_ODD) return GIVEN_UP;
+    if (plain == PLAIN_NO) decide(r, false, STR_NONE);
+    else decide(r, true, jv_is(content, JSON_OBJECT) ? content->raw : STR("{}"));
+    return TAKEN;
+}
+
 static enum taken take_form(const struct reply *r, struct str action)
 {
     const struct jv *content = jv_get(r->said, "content"), *yes = jv_get(content, "approve");
@@ -45,10 +65,7 @@ static enum taken take_form(const struct reply *r, struct str action)
         return TAKEN;
     }
     if (!str_is(action, "accept")) return GIVEN_UP;
-    if (r->tools) {
-        decide(r, true, jv_is(content, JSON_OBJECT) ? content->raw : STR("{}"));
-        return TAKEN;
-    }
+    if (r->form.ptr) return fill_in(r, content);
     if (!jv_is(yes, JSON_BOOL)) return GIVEN_UP;
     decide(r, yes->boolean, STR_NONE);
     return TAKEN;
@@ -129,7 +146,7 @@ static void answer_question(struct remark *k, struct command *cmd, const struct 
                              .confirmation = cmd->id,
                              .may_decide = k->may_decide,
                              .ask = mcps_how(&p, c),
-                             .tools = c->started != NULL,
+                             .form = form_of(c),
                              .said = k->said };
     switch (take(&r)) {
     case TAKEN:
@@ -248,7 +265,7 @@ void mcps_take_inputs(struct mcps_wait *w, const struct fold *f)
                        .confirmation = gate->id,
                        .may_decide = w->may_decide,
                        .ask = mcps_wait_how(w, c),
-                       .tools = c->started != NULL,
+                       .form = form_of(c),
                        .said = said };
     switch (take(&r)) {
     case TAKEN:
@@ -313,7 +330,7 @@ static void update_task(struct mcps *m, struct task_ask *k, struct command *c, s
                                  .confirmation = gate->id,
                                  .may_decide = k->may_decide,
                                  .ask = mcps_how(&p, call),
-                                 .tools = call->started != NULL,
+                                 .form = form_of(call),
                                  .said = said };
         if (take(&r) == TAKEN_BACK) mcps_withdraw(m, c->log.owner, c->log.thread, STR_NONE);
     }

@@ -17,7 +17,8 @@ export const draw = {
 
 const TOOLS = { mcp: [{ type: 'mcp', server_label: 'parley' }], always: [{ type: 'mcp', server_label: 'parley', require_approval: 'always' }], own: [{ type: 'parley:approvals' }] };
 const model = (op) => (op.page ? `parley/${op.page}` : 'parley');
-const retries = (actor, op) => (op.key === undefined ? {} : { headers: { 'idempotency-key': op.key < 0 ? `ik-${op.n}` : `ik-${actor.who}-${op.key}` }, same: () => op.key < 0 });
+// What ends with its connection is made anew when its client left it and comes back.
+const retries = (actor, op, stored) => (op.key === undefined ? {} : { headers: { 'idempotency-key': op.key < 0 ? `ik-${op.n}` : `ik-${actor.who}-${op.key}` }, same: (r) => op.key < 0 && (stored || !!r.whole) });
 const functions = (name) => ({ type: 'function', name, description: 'Of the client.', parameters: { type: 'object', properties: {} } });
 const memory = (map, who) => map.get(who) ?? map.set(who, []).get(who);
 
@@ -34,7 +35,7 @@ function retained(actor, r) {
 }
 async function chat(actor, op, who, messages, more = {}) {
     const body = { model: model(op), messages, stream: op.stream, ...(op.functions && { tools: [{ type: 'function', function: functions(op.functions) }] }) };
-    const r = await actor.deliver(op, '/v1/chat/completions', body, undefined, { unlisted: true, as: who, ...retries(actor, op), ...more }), text = answer(r, op.stream);
+    const r = await actor.deliver(op, '/v1/chat/completions', body, undefined, { unlisted: true, as: who, ...retries(actor, op, false), ...more }), text = answer(r, op.stream);
     if (text !== undefined && who === actor.who) memory(actor.scene.chats, who).push({ messages: [...messages, { role: 'assistant', content: text }], asks: asks(text) });
     return actor.summary(r);
 }
@@ -46,7 +47,7 @@ export const perform = {
         scene.opThread.set(op.n, { who, thread });
         const body = { model: model(op), input: op.n % 2 ? actor.text(op) : [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: actor.text(op) }] }], ...(op.form === 'stream' && { stream: true }), ...(op.form === 'background' && { background: true }),
             ...(op.store === false && op.form !== 'background' && { store: false }), ...(before && { previous_response_id: before.id }), ...(thread && { conversation: thread }), ...((op.asks || op.functions) && { tools: [...(TOOLS[op.asks] ?? []), ...(op.functions ? [functions(op.functions)] : [])] }) };
-        const r = await actor.deliver(op, '/v1/responses', body, thread, retries(actor, op));
+        const r = await actor.deliver(op, '/v1/responses', body, thread, retries(actor, op, op.store !== false));
         retained(actor, r);
         return actor.summary(r);
     },
