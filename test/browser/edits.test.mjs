@@ -216,3 +216,14 @@ test('every kind of field can be seen and used, in light and dark, wide and narr
   await yes(card);
   await tab.$('.tool[data-status="done"]').waitFor();
 });
+
+test('while fields are changed the headline says that it is asked as changed', async (t) => {
+  const { card } = await asked(t);
+  await change(card);
+  const title = card.locator('.ask-title');
+  equal(await title.locator('.ask-changed').count(), 0, 'nothing is changed yet');
+  await field(card, 'amount').fill('5000');
+  equal(squeeze(await title.innerText()), 'Send 50 USD to Hanako? As changed below.', 'the headline');
+  await field(card, 'amount').fill('50');
+  equal(squeeze(await title.innerText()), 'Send 50 USD to Hanako?', 'changed back');
+});

@@ -1,7 +1,7 @@
 // `/inbox`: what waits, by urgency and age; what was decided; and what an approver may read beside it.
 import { createHash } from 'node:crypto';
 import { until } from '../lib/check.mjs';
-import { everyLook, fitsIn, shot } from './lib/look.mjs';
+import { dress, everyLook, fitsIn, shot, sticksOut } from './lib/look.mjs';
 import { squeeze } from './lib/page.mjs';
 import { equal, ok, test } from './lib/test.mjs';
 
@@ -168,11 +168,23 @@ test('an outcome that nobody knows is settled in the inbox', async (t) => {
 
 const scripted = async (t) => ({ model: (await t.model([{ calls: [{ name: 'wire', arguments: {} }] }, 'Done.'])).config });
 
-test('500 requests: the inbox shows them quickly, and a decision costs no more than with few', async (t) => {
+test('500 requests: the inbox shows them quickly, on a phone in lines that can be read, and a decision costs no more than with few', async (t) => {
   const server = await t.server(organised());
-  for (let i = 0; i < 500; i += 10) await Promise.all(Array.from({ length: 10 }, (_, k) => says(server, 'ada', `Send ${i + k + 1} dollars to Hanako`)));
-  const bob = await inbox(t, server, 'bob');
+  const names = ['Hanako', 'Bartholomew-Maximilian', 'Ivo'];
+  for (let i = 0; i < 500; i += 10) await Promise.all(Array.from({ length: 10 }, (_, k) => says(server, 'ada', `Send ${i + k + 1} dollars to ${names[(i + k) % 3]}`)));
+  const bob = await inbox(t, server, 'bob', { viewport: { width: 375, height: 700 } });
   await bob.until(() => document.querySelectorAll('.inbox-row').length === 500);
+  for (const theme of ['light', 'dark']) {
+    await dress(bob, [375, theme, 700]);
+    equal(await sticksOut(bob), 0, `the width, ${theme}`);
+  }
+  await shot(bob, 'inbox-500-dark');
+  await bob.$('.inbox-line').nth(1).click();
+  await bob.$('.ask[data-armed="true"]').waitFor();
+  await bob.$('.inbox-line').nth(1).click();
+  await bob.$('.ask').waitFor({ state: 'detached' });
+
+  await dress(bob, [1200, 'light']);
   const tasks = await bob.tasks(async () => {
     await bob.$('.inbox-line').first().click();
     await bob.$('.ask[data-armed="true"]').waitFor();

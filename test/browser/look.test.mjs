@@ -62,7 +62,7 @@ test('a running tool shows how far it is; and pictures of it, of an artifact and
   if (!process.env.SCREENS) return;
   await shot(slow, 'running');
   const server = await t.server({ demo: { token_ms: 10 } });
-  const tab = await t.tab(server);
+  const tab = await t.tab(server, { viewport: { width: 1200, height: 860 } }); // all of it
   await tab.ask('Build me a todo app');
   await tab.artifact();
   await shot(tab, 'artifact');
@@ -305,6 +305,19 @@ test('screen readers hear boundaries, not tokens', async (t) => {
   );
   ok(heard.length < 14, `few words (${heard.length})`);
   equal(await tab.$('[role="log"]').getAttribute('aria-live'), 'off', 'the log is not live');
+});
+
+test('the alert for screen readers is about the request that waits, and empty when none does', async (t) => {
+  const calls = [5, 6].map((amount) => ({ name: 'process_payment', arguments: { amount, currency: 'USD', recipient: 'Ken' } }));
+  const model = await t.model([{ calls }, 'Good.']);
+  const tab = await t.tab(await t.server({ model: model.config, demo: { token_ms: 0, tools: true } }));
+  const said = (words) => tab.until((w) => document.querySelector('main > .sr[role="alert"]').textContent === w, words);
+  await tab.send('pay twice');
+  await said('Approval needed: Send 5 USD to Ken?');
+  await tab.approve();
+  await said('Approval needed: Send 6 USD to Ken?');
+  await tab.approve();
+  await said('');
 });
 
 /* The colour of one point of the screen, as numbers. */

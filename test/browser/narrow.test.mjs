@@ -8,8 +8,8 @@ const rooms = [
 ];
 
 /* In the view, and not under anything else. */
-const seen = (tab, selector) =>
-  tab.$(selector).evaluate((e) => {
+const seen = (tab, what) =>
+  (typeof what === 'string' ? tab.$(what) : what).evaluate((e) => {
     const box = e.getBoundingClientRect();
     const inside = box.top >= -0.5 && box.left >= -0.5 && box.bottom <= innerHeight + 0.5 && box.right <= innerWidth + 0.5;
     const points = [
@@ -71,3 +71,55 @@ test('in little room a choice before sending is to be reached, and the composer 
   ok(await seen(tab, choice), 'the answer');
   ok(await seen(tab, composer), 'the composer');
 });
+
+/* A request that can be answered in five ways, two of them in words. */
+const paying = {
+  description: 'Pays',
+  exec: { command: ['cat'] },
+  input_schema: { type: 'object', properties: { recipient: { type: 'string' }, amount: { type: 'number' } } },
+  confirm: 'always',
+  risk: 'high',
+  ask: 'Pay {amount} to {recipient}?',
+  edit: ['/amount'],
+  grant: { for: 28_800, count: 20, sum: '/amount', max: 500, same: ['/recipient'] },
+};
+const pays = { calls: [{ name: 'pay', arguments: { recipient: 'Hanako', amount: 50 } }] };
+
+/* Every way to answer can be brought into view, and is then seen whole, with all its words. */
+async function whole(tab, where) {
+  const ways = tab.$('.ask :is(.ask-yes, .button, .link)');
+  for (const way of await ways.all()) {
+    const name = await way.innerText();
+    await way.evaluate((e) => e.scrollIntoView({ block: 'nearest' }));
+    ok(await seen(tab, way), `"${name}", ${where}`);
+    equal(await way.evaluate((e) => e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight + 1), false, `the words of "${name}", ${where}`);
+  }
+  const sideways = await tab.$('.ask, .ask *').evaluateAll((all) => all.filter((e) => e.scrollWidth > e.clientWidth && /auto|scroll/.test(getComputedStyle(e).overflowX)).map((e) => e.className));
+  equal(sideways, [], `what goes on beside what is seen, ${where}`);
+  return ways.count();
+}
+
+for (const locale of ['en-GB', 'de-DE', 'ja-JP'])
+  test(`at 320 px and at 400 % every way to answer is whole, ${locale}`, async (t) => {
+    const model = await t.model([pays]);
+    const tab = await t.tab(await t.server({ model: model.config, tools: { pay: paying } }), { viewport: { width: 320, height: 640 }, locale });
+    await tab.send('Pay Hanako');
+    await tab.card();
+    const link = (n) => tab.$('.ask .link').nth(n);
+    for (const height of [640, 256, 200]) {
+      await tab.page.setViewportSize({ width: 320, height });
+      equal(await whole(tab, `320 x ${height}`), 5, 'ways to answer');
+      for (const [n, name] of [[0, 'a wish'], [1, 'changes'], [2, 'a grant']]) {
+        await link(n).click();
+        await tab.until(() => document.querySelectorAll('.ask .link').length < 3);
+        await whole(tab, `320 x ${height}, with ${name}`);
+        await link(n === 2 ? 1 : 0).click();
+        await tab.until(() => document.querySelectorAll('.ask .link').length === 3);
+      }
+    }
+    // The same card on a page of its own.
+    await tab.page.setViewportSize({ width: 320, height: 640 });
+    await tab.page.goto(`${tab.url}/inbox`);
+    await tab.card();
+    equal(await whole(tab, 'in the inbox'), 5, 'ways to answer there');
+  });

@@ -154,19 +154,31 @@ test('a product in one language has no choice of them', async (t) => {
   equal(await tab.page.getByRole('combobox').count(), 0, 'choices');
 });
 
+/* What people say, and what a tool of theirs asks: a picture in one language. */
+const transfer = {
+  description: 'Überweist',
+  exec: { command: ['sh', '-c', 'cat > /dev/null; echo \'{"result":{"ok":true}}\''] },
+  input_schema: { type: 'object' },
+  confirm: 'always',
+  risk: 'high',
+  ask: '{Betrag} {Währung} an {Empfänger} senden?',
+};
+const transfers = { text: 'Ich bereite die Überweisung vor.', calls: [{ name: 'ueberweisen', arguments: { Betrag: 50, Währung: 'EUR', Empfänger: 'Hanako' } }] };
+
 for (const language of ['de', 'ja']) {
   for (const [width, height] of [
     [375, 740],
     [1440, 900],
   ]) {
     test(`nothing is cut off in ${language} at ${width} px`, async (t) => {
-      const server = await t.server();
+      const model = await t.model([transfers]);
+      const server = await t.server({ model: model.config, tools: { ueberweisen: transfer } });
       const tab = await t.tab(server, { locale: language, viewport: { width, height }, colorScheme: 'dark' });
       equal(await sticksOut(tab), 0, 'empty');
-      await tab.send('Send 50 dollars to Hanako');
+      await tab.send('Schick Hanako 50 €');
       await tab.card();
       equal(await sticksOut(tab), 0, 'a request');
-      const buttons = await tab.$('.ask-buttons button, .composer button').evaluateAll((all) =>
+      const buttons = await tab.$('.ask-answer button, .composer button').evaluateAll((all) =>
         all.filter((e) => e.scrollWidth > e.clientWidth + 1 || e.getBoundingClientRect().right > innerWidth).map((e) => e.textContent),
       );
       equal(buttons, [], 'buttons');

@@ -102,3 +102,20 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     ok(await tab.page.evaluate(() => window.seen.has('processing')), 'Processing Approval…');
   });
 }
+
+test('the record of many arguments keeps all of them: folded it says how many there are', async (t) => {
+  const args = Object.fromEntries(Array.from({ length: 154 }, (_, i) => [`argument_${i}`, i]));
+  const model = await t.model([{ calls: [{ name: 'pay', arguments: args }] }, 'Good.']);
+  const pay = { description: 'Pays', exec: { command: ['sed', 's/^/{"result":/; s/$/}/'] }, input_schema: { type: 'object' }, confirm: 'always', ask: 'Pay?' };
+  const tab = await t.tab(await t.server({ model: model.config, tools: { pay } }));
+  await tab.send('pay');
+  await tab.approve();
+  await tab.$('.tool[data-status="done"]').waitFor();
+  for (const when of ['at once', 'after a reload']) {
+    await tab.$('.record-line', { hasText: '154 arguments' }).waitFor();
+    equal(await tab.$('.record .args tr').count(), 0, `folded, ${when}`);
+    await tab.$('.record-line').click();
+    equal(await tab.$('.record .args tr').count(), 154, `rows, ${when}`);
+    await tab.page.reload();
+  }
+});

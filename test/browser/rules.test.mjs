@@ -86,7 +86,7 @@ test('the same effect twice: the card says that it was done before, when, and wh
   await tab.ask('Pay Hanako once more');
   equal(await tab.words(), 'It was paid before.', 'without a question');
   const card = tab.$('.tool').last();
-  await card.getByText(/^The same was done for you at .+\. This one was not run\.$/).waitFor();
+  await card.getByText(/^The same was done for you on .+\. This one was not run\.$/).waitFor();
   const shown = squeeze(await card.innerText());
   ok(shown.includes('Done before') && !shown.includes('Completed') && /What came of it then .*"ok": ?true/.test(shown), shown);
   equal(await violations(tab), [], 'axe');
@@ -98,7 +98,7 @@ test('the same effect twice: the card says that it was done before, when, and wh
   const told = await row.innerText();
   ok(!told.includes('Approved'), told);
   await row.getByRole('button').click();
-  await row.getByText(/The same was done for you at/).waitFor();
+  await row.getByText(/The same was done for you on/).waitFor();
 });
 
 test('a yes that is worth more than one call: offered as a sentence, used, listed, revoked', async (t) => {
@@ -138,4 +138,14 @@ test('a yes that is worth more than one call: offered as a sentence, used, liste
   await tab.$('.composer').waitFor();
   await tab.send('Pay Hanako 20');
   await tab.card();
+});
+
+test('before the first yes of a rule that needs one person nothing says "more"', async (t) => {
+  const one = { approvals: { rules: [{ tool: 'pay', from: { role: 'finance', not_requester: true } }] } };
+  const model = await t.model([pays(50), 'It is paid.']);
+  const server = await t.server({ ...finance, ...one, model: model.config, tools: { pay: paying } });
+  const ada = await signedIn(t, server, 'ada');
+  await ada.send('Pay Hanako');
+  await ada.$('.dock .ballot').waitFor();
+  equal(squeeze(await ada.$('.dock .ballot').innerText()), 'One of finance is needed.', 'who is asked');
 });

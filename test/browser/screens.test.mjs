@@ -8,7 +8,7 @@ import { equal, ok, test } from './lib/test.mjs';
 const key = (name, ...roles) => ({ sha256: createHash('sha256').update(name).digest('hex'), principal: name, roles });
 
 // Those of the documentation. LOOK=1 keeps all of them there, for whoever wants to look.
-const kept = /^(seam|duplicate|tray-down|beside-1440)-light$|^(beside-375|inbox-500|link-de|zoom-200-request)-dark$|^zoom-400-request-light$/;
+const kept = /^(seam|duplicate|tray-down|beside-1440)-light$|^(beside-375|link-de|zoom-200-request)-dark$|^zoom-400-request-light$/;
 const keep = (tab, name) => (process.env.LOOK || kept.test(name) ? shot(tab, name) : undefined);
 
 /* The same page in both colours; it follows the browser. */
@@ -179,25 +179,7 @@ for (const width of [375, 1440]) {
   });
 }
 
-/* ---- many, and beside ---- */
-
-test('500 requests on a phone: lines that can be read, and one opened', async (t) => {
-  const server = await t.server({ auth: { keys: [key('ada', 'user'), key('bob', 'approver')] }, approvals: { who: 'approver' } });
-  const headers = { authorization: 'Bearer ada', 'content-type': 'application/json' };
-  const say = (n) => fetch(`${server.url}/v1/chat/stream`, { method: 'POST', headers, body: JSON.stringify({ message: `Send ${n + 1} dollars to ${['Hanako', 'Bartholomew-Maximilian', 'Ivo'][n % 3]}` }) }).then((r) => r.text());
-  for (let i = 0; i < 500; i += 10) await Promise.all(Array.from({ length: 10 }, (_, k) => say(i + k)));
-  const tab = await t.tab(server, { path: '/inbox', ready: 'dialog', viewport: { width: 375, height: 700 } });
-  await tab.signIn('bob');
-  await tab.until(() => document.querySelectorAll('.inbox-row').length === 500);
-  for (const colorScheme of ['light', 'dark']) {
-    await tab.page.emulateMedia({ colorScheme });
-    equal(await sticksOut(tab), 0, 'width');
-    await keep(tab, `inbox-500-${colorScheme}`);
-  }
-  await tab.$('.inbox-line').nth(1).click();
-  await tab.$('.ask[data-armed="true"]').waitFor();
-  await keep(tab, 'inbox-500-open');
-});
+/* ---- beside ---- */
 
 test('an artifact beside the conversation, and over a phone', async (t) => {
   const look = '<style>body{font:16px system-ui;display:grid;place-content:center;justify-items:center;height:90vh;gap:16px}button{font-size:24px;padding:12px 24px}</style>';

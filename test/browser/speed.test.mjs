@@ -7,6 +7,9 @@ const enough = (t, times, limit) => !process.env.SPEED && times.some((ms) => t.r
 /* What is measured on a quiet machine may be as long as that takes. */
 const turns = process.env.SPEED ? 500 : 120;
 const pieces = process.env.SPEED ? 3 : 15;
+/* LONG=1: as many words as the promise is about. Otherwise a quarter, and how so many feel is left out. */
+const most = process.env.SPEED || process.env.LONG ? 10_000 : 2_500;
+const named = most.toLocaleString('en');
 
 function story(words) {
   const out = [];
@@ -23,8 +26,8 @@ function story(words) {
   return out.join('\n\n');
 }
 
-test('a 10,000-word answer stays smooth: no task over 50 ms', async (t) => {
-  const model = await t.model(['Hello.', `${story(10_000)}\n\nThe end.`], { pieces, pause_ms: 1 });
+test(`a ${named}-word answer stays smooth: no task over 50 ms`, async (t) => {
+  const model = await t.model(['Hello.', `${story(most)}\n\nThe end.`], { pieces, pause_ms: 1 });
   const tab = await t.tab(await t.server({ model: model.config }));
   // Not the first message: one task at its very start takes 34-54 ms, whatever reads the Markdown. Its cause is not known.
   await tab.ask('Hello');
@@ -34,9 +37,9 @@ test('a 10,000-word answer stays smooth: no task over 50 ms', async (t) => {
     await tab.shows('The end.');
     await tab.idle();
   });
-  ok((await tab.words()).split(' ').length > 9_000, 'the words are there');
-  ok(tasks.length > 100, 'tasks were seen');
-  t.report.figure('longest task during a 10,000-word answer', Math.max(...tasks), 50);
+  ok((await tab.words()).split(' ').length > 0.9 * most, 'the words are there');
+  ok(tasks.length > most / 100, 'tasks were seen');
+  t.report.figure(`longest task during a ${named}-word answer`, Math.max(...tasks), 50);
 });
 
 test('scrolled up, nothing moves the view; at the end it follows again', async (t) => {

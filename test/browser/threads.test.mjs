@@ -155,14 +155,21 @@ test('drafts are kept per conversation, over reload and switch', async (t) => {
   await tab.until(() => document.querySelector('.composer textarea')?.value === 'half a thou');
 });
 
-test('what is written while the first message makes its conversation stays, and so does the focus', async (t) => {
-  const tab = await t.tab(await t.server());
+/* The first message stays on its way until what comes back is called. */
+async function heldUp(tab) {
   let make;
   const held = new Promise((go) => (make = go));
-  await tab.page.route('**/v1/threads', async (r) => {
-    if (r.request().method() === 'POST') await held;
-    await r.continue();
+  await tab.page.route(/\/(api\/chat|stream)$/, (r) => held.then(() => r.continue()));
+  await tab.page.routeWebSocket(/\/live/, (here) => {
+    const there = here.connectToServer();
+    here.onMessage((m) => (JSON.parse(m).type === 'message' ? held.then(() => there.send(m)) : there.send(m)));
   });
+  return make;
+}
+
+test('what is written while the first message makes its conversation stays, and so does the focus', async (t) => {
+  const tab = await t.tab(await t.server());
+  const make = await heldUp(tab);
   await tab.send('What is the weather in Tokyo?');
   await tab.page.keyboard.type('And after that');
   make();
@@ -179,13 +186,7 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     const model = await t.model(['word '.repeat(60)], { hold: true });
     const server = await t.server({ model: model.config });
     const tab = await t.tab(server, { mode });
-    let make;
-    const held = new Promise((go) => (make = go));
-    const doors = { direct: '**/api/chat', sse: '**/stream', bidi: '**/v1/threads' };
-    await tab.page.route(doors[mode], async (r) => {
-      if (r.request().method() === 'POST') await held;
-      await r.continue();
-    });
+    const make = await heldUp(tab);
     await tab.send('first');
     await tab.$('.round.stop').click();
     await tab.page.getByText('Stopping…').waitFor();

@@ -50,7 +50,7 @@ export default function AdminPage({ over, setOver }: { over: Over; setOver: (ove
               {me && !may && <p className="inbox-none">{t.adminNot}</p>}
               {may && (
                 <>
-                  <div className="tabs" role="group" aria-label={t.inboxShows}>
+                  <div className="tabs pages" role="group" aria-label={t.inboxShows}>
                     {(['approvals', 'usage'] as const).map((x) => (
                       <button key={x} type="button" aria-pressed={tab === x} onClick={() => setTab(x)}>
                         {t.adminTabs[x]}

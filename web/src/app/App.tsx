@@ -26,7 +26,7 @@ import { go, useQuestion, useRoute, visit } from './router';
 import { Settings } from './Settings';
 import { useShortcuts } from './shortcuts';
 import { Sidebar } from './Sidebar';
-import { carryDraft, hasThreads, keep, lookAgain, refreshSoon, sessionFor, startPage, useLists } from './store';
+import { carryDraft, hasThreads, lookAgain, refreshSoon, sessionFor, startPage, useLists } from './store';
 import { Welcome } from './Welcome';
 import { t } from '../words';
 
@@ -82,18 +82,12 @@ export function App({ over, setOver }: { over: Over; setOver: (over: Over) => vo
     requestAnimationFrame(() => composer.current?.focus());
   }, []);
 
-  // The first message of a conversation gives it its address.
+  // The first message gave the conversation its id: what is being written meanwhile goes along.
+  const nameless = useRef<Session | null>(null);
   useEffect(() => {
-    if (snap.id && route === null) {
-      keep(snap.id, session);
-      // What was written meanwhile goes along.
-      setDraft(snap.id, getDraft(null));
-      setFiles(snap.id, getFiles(null));
-      setDraft(null, '');
-      setFiles(null, []);
-      go(snap.id, true);
-    }
-  }, [snap.id, route, session]);
+    if (snap.id && nameless.current === session) carryDraft(null, snap.id);
+    nameless.current = snap.id ? null : session;
+  }, [snap.id, session]);
 
   const before = useCallback((text: string) => addDraft(session.get().id, text), [session]);
   const onAction = useCallback((action: SuggestedAction) => act(action, () => open(null)), [open]);
@@ -208,7 +202,7 @@ export function App({ over, setOver }: { over: Over; setOver: (over: Over) => vo
             </button>
           </header>
           {gone ? (
-            <Gone heading="h1" onFresh={() => (carryDraft(draftKey), open(null))} />
+            <Gone heading="h1" onFresh={() => (carryDraft(draftKey, null), open(null))} />
           ) : empty && snap.loaded ? (
             <div className="scroller">
               <Welcome onPick={talk.send} />

@@ -59,7 +59,7 @@ export default function InboxPage({ over, setOver }: { over: Over; setOver: (ove
               <p className="meta">
                 {me && `${t.signedInAs(me.principal)} ${t.othersAppear}`}
               </p>
-              <div className="tabs" role="group" aria-label={t.inboxShows}>
+              <div className="tabs pages" role="group" aria-label={t.inboxShows}>
                 {(['waiting', 'decided', 'grants'] as const).map((x) => (
                   <button key={x} type="button" aria-pressed={tab === x} onClick={() => setTab(x)}>
                     {t.inboxTabs[x]}

@@ -124,7 +124,7 @@ const unsentMax = 50;
 const unsentFor_ms = 24 * 3600_000;
 let lastKept = 0;
 
-const unsentKey = (thread: string | null, id = '') => `unsent.${thread ?? 'new'}.${id}`;
+const unsentKey = (thread: string, id = '') => `unsent.${thread}.${id}`;
 
 export const keeper: Keeper = {
   put(thread, { files, ...m }, refused = false) {
@@ -141,15 +141,45 @@ export const keeper: Keeper = {
   },
 };
 
-/** What an earlier page left unsent in this conversation. What should not go out by itself is put into the draft. */
-export function takeUnsent(thread: string | null): Unsent[] {
-  const all = keysOf(unsentKey(thread)).flatMap((key) => parseKept(read(key)) ?? []);
-  all.sort((a, b) => a.at - b.at);
-  const goes = (m: Kept) => thread !== null && !m.back && Date.now() - m.at < unsentFor_ms;
-  const back = all.filter((m) => !goes(m));
+/* In the order in which they were written. */
+function keptIn(thread: string): Kept[] {
+  return keysOf(unsentKey(thread)).flatMap((key) => parseKept(read(key)) ?? []).sort((a, b) => a.at - b.at);
+}
+
+/* It does not go out by itself. */
+function stays(m: Kept): boolean {
+  return m.back || Date.now() - m.at >= unsentFor_ms;
+}
+
+/**
+ * The conversations in which all that an earlier page left can go out by itself; the words that
+ * come first, and whether they begin it.
+ */
+export function unsentThreads(): { thread: string; text: string; at: number; first: boolean }[] {
+  const ids = new Set(keysOf('unsent.').flatMap((key) => /^unsent\.(.+)\.[^.]+$/.exec(key)?.[1] ?? []));
+  return [...ids].flatMap((thread) => {
+    const all = keptIn(thread);
+    return all[0] && !all.some(stays) ? [{ thread, text: all[0].text, at: all[0].at, first: all[0].first === true }] : [];
+  });
+}
+
+/** The conversation was deleted. */
+export function forgetUnsent(thread: string): void {
+  keysOf(unsentKey(thread)).forEach((key) => remember(key, null));
+}
+
+/**
+ * What an earlier page left unsent in this conversation. What should not go out by itself is put into the draft; where
+ * that was to begin the conversation (`neverBegan`), what is behind it as well.
+ */
+export function takeUnsent(thread: string): { unsent: Unsent[]; neverBegan: boolean } {
+  const all = keptIn(thread);
+  const neverBegan = all.some((m) => m.first && stays(m));
+  const back = all.filter((m) => neverBegan || stays(m));
   back.forEach((m) => keeper.drop(thread, m.id));
   if (back.length) addDraft(thread, ...back.map((m) => m.text));
-  return all.filter(goes).map(({ at: _at, back: _back, ...m }) => ({ ...m, files: [] }));
+  const unsent = all.filter((m) => !back.includes(m)).map(({ at: _at, back: _back, ...m }) => ({ ...m, files: [] }));
+  return { unsent, neverBegan };
 }
 
 /** Another tab no longer keeps a message: which one. */

@@ -13,9 +13,10 @@ import { Api, Refused, type ThreadInfo, type ToolInfo, type Whoami } from '../tr
 import { newId, Session, type Draft } from '../transport/session';
 import { WireLog } from '../transport/types';
 import { clientTools } from './clientTools';
-import { addDraft, belongTo, droppedUnsent, forgetPerson, getDraft, getFiles, getPrefs, hasWords, keeper, metAnother, putAway, setDraft, setFiles, takeUnsent } from './prefs';
+import { addDraft, belongTo, droppedUnsent, forgetPerson, forgetUnsent, getDraft, getFiles, getPrefs, hasWords, keeper, metAnother, putAway, setDraft, setFiles, takeUnsent, unsentThreads } from './prefs';
 import { notice } from './notices';
 import { chosenModel } from './product';
+import { go } from './router';
 import { Tidings } from './tidings';
 import { t } from '../words';
 
@@ -60,12 +61,20 @@ function make(id: string | null): Session {
     const model = chosenModel(getPrefs().model);
     return model ? `default@${model.name}` : undefined;
   };
+  const named = (thread: string) => {
+    keep(thread, session);
+    if (current() === session) go(thread, true);
+  };
+  const home = () => {
+    if (id) sessions.delete(id);
+    carryDraft(id, null);
+    if (current() === session) go(null, true);
+  };
+  const { unsent, neverBegan } = id === null ? { unsent: [], neverBegan: false } : takeUnsent(id);
   const options = { page, api, log, client, mode: getPrefs().mode, tools: clientTools, notice, changed: refreshSoon, keeper, giveBack };
-  return new Session({ ...options, unsent: id === null ? [] : takeUnsent(id) }, id);
+  const session: Session = new Session({ ...options, unsent, named, ...(neverBegan ? { neverBegan: home } : {}) }, id);
+  return session;
 }
-
-/* A conversation that never began: once per page, since one that this page is about to begin is kept in the same place. */
-takeUnsent(null);
 
 /* The conversation is gone; the words go into the next one. */
 function giveBack(drafts: Draft[]): void {
@@ -75,14 +84,14 @@ function giveBack(drafts: Draft[]): void {
   notice(t.keptForNew);
 }
 
-/** What was being written in a conversation that is gone goes into the next one too. */
-export function carryDraft(thread: string | null): void {
-  const written = getDraft(null);
-  setDraft(null, getDraft(thread));
-  addDraft(null, written);
-  setFiles(null, [...getFiles(null), ...getFiles(thread)]);
-  setDraft(thread, '');
-  setFiles(thread, []);
+/** What is being written goes along: into a new conversation when its own is gone, or has just begun. */
+export function carryDraft(from: string | null, to: string | null): void {
+  const written = getDraft(to);
+  setDraft(to, getDraft(from));
+  addDraft(to, written);
+  setFiles(to, [...getFiles(to), ...getFiles(from)]);
+  setDraft(from, '');
+  setFiles(from, []);
 }
 
 export function sessionFor(id: string | null): Session {
@@ -94,14 +103,43 @@ export function sessionFor(id: string | null): Session {
   return session;
 }
 
-/** A conversation that got its id after the first message. */
-export function keep(id: string, session: Session): void {
+function keep(id: string, session: Session): void {
   sessions.delete(id);
   sessions.set(id, session);
   for (const [old, s] of sessions) {
     if (sessions.size <= sessionsMax) break;
+    if (s === session || s === current() || s.unsent()) continue;
     s.close();
     sessions.delete(old);
+  }
+}
+
+/* ---- what an earlier page left unsent ---- */
+
+const unborn = new Set<string>();
+
+/* Conversations that the server has not heard of are in the list, too. */
+function withUnsent(threads: ThreadInfo[]): ThreadInfo[] {
+  const kept = unsentThreads().filter(({ thread, first }) => first && !threads.some((x) => x.id === thread));
+  const rows = kept.map(({ thread, text, at }): ThreadInfo => {
+    const when = new Date(at).toISOString();
+    unborn.add(thread);
+    return { id: thread, title: text.slice(0, 80), state: 'idle', created_at: when, updated_at: when };
+  });
+  return [...rows.reverse(), ...threads];
+}
+
+let takenUp = false;
+
+/* It goes out wherever the page is opened, as soon as it is known who is here. */
+function takeUpUnsent(): void {
+  if (takenUp || !hasThreads(lists.me)) return;
+  takenUp = true;
+  for (const { thread } of unsentThreads()) {
+    if (sessions.has(thread)) continue;
+    const session = sessionFor(thread);
+    session.open();
+    session.leave();
   }
 }
 
@@ -129,6 +167,7 @@ export async function refresh(): Promise<void> {
   const look = ++looks;
   try {
     if (!lists.me) await meet(await api.whoami());
+    takeUpUnsent();
     const [page, pending, unknown, tools] = await Promise.all([
       hasThreads(lists.me) ? api.threads() : { threads: [], next: null },
       api.everyApproval({ status: 'pending' }),
@@ -138,11 +177,11 @@ export async function refresh(): Promise<void> {
     if (renaming || asked !== renamed || look < shown) return;
     shown = look;
     const older = lists.threads
-      .filter((x) => !page.threads.some((p) => p.id === x.id))
+      .filter((x) => !unborn.has(x.id) && !page.threads.some((p) => p.id === x.id))
       .filter((x) => lists.next !== null || isOlder(x, page.threads));
     const inbox = [...pending, ...unknown].filter((a) => concerns(a, mayDecide(lists.me)));
     set({
-      threads: lists.loaded && page.next ? [...page.threads, ...older] : page.threads,
+      threads: withUnsent(lists.loaded && page.next ? [...page.threads, ...older] : page.threads),
       next: lists.loaded && older.length ? lists.next : page.next,
       loaded: true,
       inbox,
@@ -271,12 +310,14 @@ async function destroy(id: string, leaving = false): Promise<void> {
   if (!doomed.delete(id)) return;
   sessions.get(id)?.close();
   sessions.delete(id);
+  if (leaving) forgetUnsent(id);
   try {
     await api.remove(id, leaving);
+    forgetUnsent(id);
     set({ threads: lists.threads.filter((x) => x.id !== id) });
     refreshSoon();
   } catch (error) {
-    if (error instanceof Refused && error.status === 404) return;
+    if (error instanceof Refused && error.status === 404) return forgetUnsent(id);
     restore(id);
     notice(t.notDeleted);
   }
@@ -326,5 +367,6 @@ export function startPage(shown: () => Session | null): void {
     listen();
     if ((!document.hidden || getPrefs().notify) && !lists.signIn) refreshSoon();
   }, 15_000);
+  set({ threads: withUnsent(lists.threads) });
   void refresh().then(listen);
 }

@@ -7,6 +7,14 @@ import { useEffect, useRef, useState } from 'react';
 import { callsOf, lastOf, textOf, type Call, type ThreadState } from '../protocol';
 import { t } from '../words';
 
+/** What needs a person, and the call or the answer that it is about. */
+interface Urgent {
+  words: string;
+  about: string | null;
+}
+
+const nothing: Urgent = { words: '', about: null };
+
 /* Two at once: the second comes when the first was taken up. */
 const apart_ms = 100;
 
@@ -14,13 +22,16 @@ export function Announcer({ state, loaded }: { state: ThreadState; loaded: boole
   const [polite, setPolite] = useState('');
   const [urgent, setUrgent] = useState('');
   const before = useRef<ThreadState | null>(null);
+  const said = useRef<Urgent>(nothing);
   useEffect(() => {
     const was = before.current;
     before.current = state;
     if (!was || !loaded || was === state) return;
     politeNews(was, state).forEach((words, i) => (i ? setTimeout(() => setPolite(words), i * apart_ms) : setPolite(words)));
-    const u = urgentNews(was, state);
-    if (u) setUrgent(u);
+    const news = urgentNews(was, state) ?? (isOver(said.current, state) ? waitingNews(state) : null);
+    if (!news) return;
+    said.current = news;
+    setUrgent(news.words);
   }, [state, loaded]);
   return (
     <>
@@ -62,15 +73,30 @@ function toolNews(was: ThreadState, now: ThreadState): string {
   return '';
 }
 
-function urgentNews(was: ThreadState, now: ThreadState): string {
-  const asked = new Set(
-    calls(was)
-      .filter((c) => c.status === 'asking')
-      .map((c) => c.id),
-  );
-  const ask = calls(now).find((c) => c.status === 'asking' && !asked.has(c.id));
-  if (ask) return t.approvalNeeded(ask.approval?.ask ?? ask.name);
+function asking(s: ThreadState): Call[] {
+  return calls(s).filter((c) => c.status === 'asking');
+}
+
+function askNews(ask: Call): Urgent {
+  return { words: t.approvalNeeded(ask.approval?.ask ?? ask.name), about: ask.id };
+}
+
+function urgentNews(was: ThreadState, now: ThreadState): Urgent | null {
+  const asked = new Set(asking(was).map((c) => c.id));
+  const ask = asking(now).find((c) => !asked.has(c.id));
+  if (ask) return askNews(ask);
   const last = lastOf(now.messages);
-  if (last?.status === 'failed' && last !== lastOf(was.messages)) return t.answerFailedSaid(last.error?.message ?? '');
-  return '';
+  if (last?.status !== 'failed' || last === lastOf(was.messages)) return null;
+  return { words: t.answerFailedSaid(last.error?.message ?? ''), about: last.id };
+}
+
+/* The request that was said does not wait any more, or something came after the answer that failed. */
+function isOver({ about }: Urgent, now: ThreadState): boolean {
+  return about !== null && lastOf(now.messages)?.id !== about && !asking(now).some((c) => c.id === about);
+}
+
+/* The next of several that were asked at once. */
+function waitingNews(now: ThreadState): Urgent {
+  const next = asking(now)[0];
+  return next ? askNews(next) : nothing;
 }

@@ -94,10 +94,16 @@ export function ApprovalCard({ call, docked = false, from, forWhom = t.you }: Pr
       {!docked && <p className="ask-state">{stateOf(call, chat.mayDecide)}</p>}
       <BallotLine approval={approval} />
       {from}
-      <h3 id={title} className="ask-title">
+      <h3 id={title} className="ask-title" data-changed={edit.input !== undefined || undefined}>
         <Icon name="shield" />
         <span>
           <Sentence text={askOf(call)} input={call.input} now={edit.input} />
+          {edit.input !== undefined && (
+            <>
+              {' '}
+              <strong className="ask-changed">{t.askedChanged}</strong>
+            </>
+          )}
         </span>
       </h3>
       {edit.texts ? (
@@ -146,43 +152,47 @@ export function ApprovalCard({ call, docked = false, from, forWhom = t.you }: Pr
       )}
       {mine && approval.grant && wish && <GrantOfferBox offer={approval.grant} wish={wish} onWish={setWish} />}
       {mine ? (
-        <div className="ask-buttons">
-          {more && <small className="ask-more">{t.moreToRead}</small>}
-          {/* With a wish in the box there is no yes: it would not be followed. */}
-          {!asksReason && connect && (
-            <a className="button ask-yes" href={connect}>
-              {t.connectAccount}
-            </a>
-          )}
-          {!asksReason && !connect && (
-            <button type="button" className="button ask-yes" aria-disabled={busy} onClick={() => decide(true)}>
-              {approval.sending === 'approve' ? t.approving : fills ? t.formSend : edit.input !== undefined ? t.approveChanged : wish ? t.approveAndAllow : t.approve}
-            </button>
-          )}
-          <button type="button" className="button outline" aria-disabled={busy} onClick={() => decide(false)}>
-            {approval.sending === 'deny' ? t.denying : asksReason ? t.denyAndSay : t.deny}
-          </button>
-          {asksReason ? (
-            <button type="button" className="link" disabled={busy} onClick={() => (setAsksReason(false), setReason(''))}>
-              {t.back}
-            </button>
-          ) : (
-            !edit.texts && (
-              <button type="button" className="link" disabled={busy} onClick={() => (setAsksReason(true), setWish(null))}>
-                {t.denyWish}
+        <div className="ask-answer">
+          <div className="ask-buttons">
+            {more && <small className="ask-more">{t.moreToRead}</small>}
+            {/* With a wish in the box there is no yes: it would not be followed. */}
+            {!asksReason && connect && (
+              <a className="button ask-yes" href={connect}>
+                {t.connectAccount}
+              </a>
+            )}
+            {!asksReason && !connect && (
+              <button type="button" className="button ask-yes" aria-disabled={busy} onClick={() => decide(true)}>
+                {approval.sending === 'approve' ? t.approving : fills ? t.formSend : edit.input !== undefined ? t.approveChanged : wish ? t.approveAndAllow : t.approve}
               </button>
-            )
-          )}
-          {edit.fields.length > 0 && !asksReason && !wish && (
-            <button type="button" className="link" disabled={busy} aria-expanded={edit.texts !== null} onClick={edit.texts ? () => edit.setTexts(null) : startEdit}>
-              {edit.texts ? t.editNothing : t.editFirst}
+            )}
+            <button type="button" className="button outline" aria-disabled={busy} onClick={() => decide(false)}>
+              {approval.sending === 'deny' ? t.denying : asksReason ? t.denyAndSay : t.deny}
             </button>
-          )}
-          {approval.grant && !asksReason && !edit.texts && (
-            <button type="button" className="link" disabled={busy} aria-expanded={wish !== null} onClick={() => setWish(wish ? null : firstWish(approval.grant!))}>
-              {wish ? t.grantOnce : t.grantMore}
-            </button>
-          )}
+          </div>
+          <div className="ask-links">
+            {asksReason ? (
+              <button type="button" className="link" disabled={busy} onClick={() => (setAsksReason(false), setReason(''))}>
+                {t.back}
+              </button>
+            ) : (
+              !edit.texts && (
+                <button type="button" className="link" disabled={busy} onClick={() => (setAsksReason(true), setWish(null))}>
+                  {t.denyWish}
+                </button>
+              )
+            )}
+            {edit.fields.length > 0 && !asksReason && !wish && (
+              <button type="button" className="link" disabled={busy} aria-expanded={edit.texts !== null} onClick={edit.texts ? () => edit.setTexts(null) : startEdit}>
+                {edit.texts ? t.editNothing : t.editFirst}
+              </button>
+            )}
+            {approval.grant && !asksReason && !edit.texts && (
+              <button type="button" className="link" disabled={busy} aria-expanded={wish !== null} onClick={() => setWish(wish ? null : firstWish(approval.grant!))}>
+                {wish ? t.grantOnce : t.grantMore}
+              </button>
+            )}
+          </div>
         </div>
       ) : (
         <NotMine approval={approval} />

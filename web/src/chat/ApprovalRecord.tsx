@@ -4,7 +4,7 @@
  */
 import { useLayoutEffect, useRef, useState, type RefObject } from 'react';
 import { inputOf, type Approval, type Call, type Granted } from '../protocol';
-import { Arguments, Sentence } from './Arguments';
+import { Arguments, entriesOf, Sentence } from './Arguments';
 import { called, useChat } from './context';
 import { ChangedArguments } from './EditFields';
 import { Icon, type IconName } from './icons';
@@ -62,6 +62,7 @@ export function ApprovalRecordLine({ call }: { call: Call }) {
             ...(decided && a.decidedVia ? [wayOf(a.decidedVia)] : []),
           ].reduce(t.joined)}
           {a.reason && <bdi>{t.reason(seen(a.reason))}</bdi>}
+          {!open && ` · ${t.argumentCount(entriesOf(inputOf(call)).length)}`}
         </span>
       </button>
       {a.granted && <GrantedLine granted={a.granted} />}

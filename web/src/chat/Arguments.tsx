@@ -44,13 +44,18 @@ export function Sentence({ text, input, now }: { text: string; input: unknown; /
   );
 }
 
+/** As rows of a table. */
+export function entriesOf(input: unknown): [string, unknown][] {
+  return isObject(input) ? Object.entries(input) : input === undefined ? [] : [['value', input]];
+}
+
 /** The arguments as a table; what is nested stands as JSON. */
 export function Arguments({ input }: { input: unknown }) {
-  const entries = isObject(input) ? Object.entries(input) : input === undefined ? [] : [['value', input] as [string, unknown]];
+  const entries = entriesOf(input);
   if (entries.length === 0) return <p className="meta">{t.noArguments}</p>;
   return (
     <>
-      {entries.length > many && <p className="arg-count">{t.argumentCount(number(entries.length))}</p>}
+      {entries.length > many && <p className="arg-count">{t.argumentCount(entries.length)}</p>}
       <table className="args" style={{ '--names': namesWidth(entries.map(([name]) => name)) } as CSSProperties}>
         <tbody>
           {entries.map(([name, value]) => (

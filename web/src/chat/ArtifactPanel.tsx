@@ -47,6 +47,9 @@ export function ArtifactPanel({ calls, shown, onShow, onClose }: Props) {
     >
       <header>
         <Caption artifact={now.artifact} by={now.call.name} />
+        <button type="button" className="quiet" aria-label={t.closeArtifact} onClick={onClose}>
+          <Icon name="close" size={16} />
+        </button>
         <span className="beside-tools">
           {versions.length > 1 && (
             <span className="versions" role="group" aria-label={t.artifactVersions}>
@@ -62,9 +65,6 @@ export function ArtifactPanel({ calls, shown, onShow, onClose }: Props) {
           <Download artifact={now.artifact} />
           <button type="button" className="quiet" aria-pressed={full} aria-label={t.fullScreen} title={t.fullScreen} onClick={() => setFull(!full)}>
             <Icon name="expand" size={16} />
-          </button>
-          <button type="button" className="quiet" aria-label={t.closeArtifact} onClick={onClose}>
-            <Icon name="close" size={16} />
           </button>
         </span>
       </header>

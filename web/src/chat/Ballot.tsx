@@ -22,7 +22,7 @@ export function BallotLine({ approval }: { approval: Approval }) {
           {(lapsed?.includes(v.by) ? t.saidYesOnce : t.saidYes)(name(v.by))}{' '}
         </span>
       ))}
-      <span>{open > 0 ? t.stillNeeded(open, roles) : null}</span>
+      <span>{open > 0 ? t.stillNeeded(open, roles, counted <= 0) : null}</span>
     </p>
   );
 }

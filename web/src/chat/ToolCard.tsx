@@ -63,7 +63,9 @@ function IntentLine({ call }: { call: Call }) {
   return (
     <p className="intent" data-call={call.id}>
       <Icon name={toolIcon(call.name)} size={16} />
-      <span>{call.intent}</span>
+      <span>
+        <Revealed text={call.intent ?? ''} part />
+      </span>
     </p>
   );
 }
@@ -89,7 +91,9 @@ function ToolCard({ call }: { call: Call }) {
       <button type="button" className="tool-head" aria-expanded={open} aria-controls={body} onClick={() => setOpen(!open)}>
         <Icon name={toolIcon(call.name)} size={18} />
         <code className="tool-name">{call.name ? <Revealed text={call.name} /> : t.tool}</code>
-        <span className="tool-summary">{announcing ? call.intent : summaryOf(call)}</span>
+        <span className="tool-summary">
+          <Revealed text={(announcing ? call.intent : undefined) ?? summaryOf(call)} part />
+        </span>
         <State call={call} />
         <Icon name="chevron" size={16} />
       </button>
@@ -162,7 +166,7 @@ function Elapsed({ since }: { since: number }) {
 function Details({ call }: { call: Call }) {
   return (
     <>
-      {call.progress?.stage && <p className="meta">{t.stage(call.progress.stage)}</p>}
+      {call.progress?.stage && <p className="meta"><Revealed text={t.stage(call.progress.stage)} part /></p>}
       <ValueBlock label={t.input} value={inputOf(call) ?? call.inputText ?? {}} name={call.name} />
       {call.error !== undefined && <ValueBlock label={t.error} value={call.error} name={call.name} />}
       {call.output !== undefined && <ValueBlock label={t.output} value={outputOf(call)} name={call.name} />}
@@ -187,7 +191,7 @@ export function ToolGroup({ calls }: { calls: Call[] }) {
         <button type="button" className="tool-head" aria-expanded={open} aria-controls={id} onClick={() => setOpen(!open)}>
           <Icon name="tool" size={18} />
           <span className="tool-summary">
-            {t.usedTools(quiet.length, [...new Set(quiet.map((c) => c.name))].join(', '))}
+            <Revealed text={t.usedTools(quiet.length, [...new Set(quiet.map((c) => c.name))].join(', '))} part />
           </span>
           <Icon name="chevron" size={16} />
         </button>

@@ -219,10 +219,6 @@ export class Api {
     return this.json('GET', `/v1/shared/${encodeURIComponent(token)}`);
   }
 
-  createThread(): Promise<{ id: string }> {
-    return this.json('POST', '/v1/threads', {});
-  }
-
   rename(id: string, title: string): Promise<unknown> {
     return this.json('PATCH', `/v1/threads/${id}`, { title });
   }

@@ -6,7 +6,7 @@
  */
 import type { ApprovalRecord } from '../protocol';
 import type { Api } from './api';
-import { newId, type Conversation } from './conversation';
+import type { Conversation } from './conversation';
 import { HttpChannel } from './http';
 import { Link, sleep, type LinkHost } from './link';
 import { LiveChannel, SocketDown } from './live';
@@ -50,7 +50,7 @@ export class Way {
   /** Follows the thread, once it has an id. */
   open(): void {
     if (!this.c.id || this.link) return;
-    this.link = new Link(this.host, this.c.id, null);
+    this.link = new Link(this.host, this.c.id, false);
     this.link.start();
   }
 
@@ -107,19 +107,15 @@ export class Way {
 
   /* ---- out ---- */
 
-  /** The thread's id; a conversation without one gets it here. */
-  async thread(): Promise<string> {
-    if (this.c.id && this.link) return this.c.id;
-    // The socket cannot name a thread that does not exist; the HTTP doors make it on first use.
-    const id = this.c.id ?? (this.mode === 'bidi' ? (await this.options.api.createThread()).id : newId('t'));
-    this.c.set({ id, loaded: true });
-    this.link = new Link(this.host, id, '0.0');
+  /** A conversation that its first message is about to make. */
+  begin(thread: string): void {
+    this.link = new Link(this.host, thread, true);
     if (this.mode === 'bidi') this.link.start(); // over HTTP its first step is the message itself
-    return id;
   }
 
   /** Over HTTP the message is taken when this resolves; over the socket it is taken when its answer starts. */
   async send(thread: string, m: OutgoingMessage): Promise<'http' | 'socket'> {
+    this.open();
     const wanted = this.channel() === this.live && this.live.takes(m);
     if (wanted && (await this.socketUp())) {
       await this.live.send(thread, m);

@@ -31,7 +31,9 @@ export class HttpChannel implements Channel {
     return true;
   }
 
-  async *follow(thread: string, cursor: string, signal: AbortSignal): Deliveries {
+  /* What is not there yet has nothing to tell: over HTTP its first message is its first feed. */
+  async *follow(thread: string, after: string | null, signal: AbortSignal): Deliveries {
+    const cursor = after ?? '0.0';
     const response = await this.api.open('GET', `/v1/threads/${thread}/events?after=${encodeURIComponent(cursor)}`, undefined, signal);
     this.log.add('note', 'events', `following from ${cursor}`);
     yield { events: [] }; // connected

@@ -36,7 +36,7 @@ export interface LinkHost {
   connection(c: Connection): void;
   /** The socket cannot be opened although the server answers. */
   degrade(): void;
-  /** The thread does not exist: whether a message that waits is about to make it, or one that a person has yet to send. */
+  /** The thread does not exist: whether a message that is here is about to make it, or one that a person has yet to send. */
   begins(): 'now' | 'later' | 'never';
 }
 
@@ -62,14 +62,16 @@ export class Link {
   private wake: (() => void) | null = null;
   /** The step under way was broken off in order to begin it anew. */
   private hurried = false;
+  /** How far the thread was told; null: nothing of it is known. */
+  private cursor: string | null = null;
 
   constructor(
     private readonly host: LinkHost,
     readonly thread: string,
-    private cursor: string | null,
+    unborn: boolean,
   ) {
-    // A thread made a moment ago has nothing to load.
-    this.step = cursor === null ? { do: 'sync' } : { do: 'follow' };
+    // A thread that a message is about to make has nothing to load.
+    this.step = { do: unborn ? 'follow' : 'sync' };
   }
 
   start(): void {
@@ -198,7 +200,7 @@ export class Link {
   }
 
   private async follow(signal: AbortSignal): Promise<Step> {
-    for await (const d of inTurns(this.host.channel().follow(this.thread, this.cursor ?? '0.0', signal))) {
+    for await (const d of inTurns(this.host.channel().follow(this.thread, this.cursor, signal))) {
       this.ok();
       this.followFailures = 0;
       this.failures = 0;
@@ -213,7 +215,7 @@ export class Link {
     this.host.connection({ state: 'ok' });
   }
 
-  /* A follower goes on exactly where it was; a turn looks first what became of it. */
+  /* A follower goes on exactly where it was; one that knows no place, and a turn, look first what became of it. */
   private afterLoss(step: Step): Step {
     if (step.do !== 'follow') {
       this.followFailures = 0; // plain requests do not work either
@@ -225,7 +227,7 @@ export class Link {
       this.host.degrade();
       return { do: 'sync' };
     }
-    return this.followFailures > 1 ? { do: 'sync' } : { do: 'follow' };
+    return this.followFailures > 1 || this.cursor === null ? { do: 'sync' } : { do: 'follow' };
   }
 
   private async refusedBy(error: Refused, step: Step): Promise<boolean> {
@@ -237,7 +239,11 @@ export class Link {
     }
     if (error.status === 404 && step.do !== 'stream') {
       const begins = this.host.begins();
-      if (begins === 'later') {
+      // The socket is opened before the message that makes the thread.
+      if (begins !== 'never' && this.step === step && this.host.channel().mode === 'bidi') {
+        this.cursor = null;
+        this.step = { do: 'follow' };
+      } else if (begins === 'later') {
         this.host.connection({ state: 'ok' });
         await this.waitForWake(60_000);
       }

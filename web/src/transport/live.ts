@@ -9,6 +9,9 @@
  * under way, which is then told once more, or the end of the thread. If
  * that is behind the point we had reached, something was missed that the socket
  * will not tell, and the thread is looked at as a whole (`gap`).
+ *
+ * A thread that is not there yet cannot be named when the socket is opened: its
+ * first message names it, and a second `hello` says that it was made.
  */
 import { decodeChunk, isObject, parseExact, type ApprovalRecord, type ThreadEvent } from '../protocol';
 import { Refused, Unreachable, type Api } from './api';
@@ -49,6 +52,8 @@ export class LiveChannel implements Channel {
   private reached = '0.0';
   /** What comes before this need not be told. */
   private past = '0.0';
+  /** The thread is not there yet: messages name it. */
+  private unmade = false;
 
   constructor(
     private readonly api: Api,
@@ -88,11 +93,12 @@ export class LiveChannel implements Channel {
     this.past = `${seq}.0`;
   }
 
-  async *follow(thread: string, cursor: string, signal: AbortSignal): Deliveries {
+  async *follow(thread: string, cursor: string | null, signal: AbortSignal): Deliveries {
     const queue = new Queue<Delivery>();
-    this.reached = cursor;
+    this.reached = cursor ?? '0.0';
     this.past = '0.0';
-    const end = this.dial(thread, queue);
+    this.unmade = cursor === null;
+    const end = this.dial(this.unmade ? '' : `?thread=${encodeURIComponent(thread)}`, queue);
     const left = () => end(new Unreachable('left'));
     signal.addEventListener('abort', left);
     try {
@@ -108,11 +114,12 @@ export class LiveChannel implements Channel {
     return Promise.resolve(null);
   }
 
-  async send(_thread: string, m: OutgoingMessage): Promise<null> {
+  async send(thread: string, m: OutgoingMessage): Promise<null> {
     const page = this.page?.();
     this.push({
       type: 'message',
       version: '1.0',
+      ...(this.unmade ? { id: thread } : {}),
       messages: userMessages(m),
       trigger: m.trigger ?? 'submit-message',
       ...(m.messageId ? { messageId: m.messageId } : {}),
@@ -157,8 +164,8 @@ export class LiveChannel implements Channel {
   /* ---- the socket ---- */
 
   /* Opens a socket; what comes back ends it at once. */
-  private dial(thread: string, queue: Queue<Delivery>): (why: Error) => void {
-    const url = new URL(`${this.api.base || location.origin}/live?thread=${encodeURIComponent(thread)}`, location.href);
+  private dial(query: string, queue: Queue<Delivery>): (why: Error) => void {
+    const url = new URL(`${this.api.base || location.origin}/live${query}`, location.href);
     url.protocol = url.protocol.replace('http', 'ws');
     const socket = new WebSocket(url, ['parley.json.v1']);
     const beat = setInterval(() => this.probe(pongWithin_ms), pingEvery_ms);
@@ -202,6 +209,7 @@ export class LiveChannel implements Channel {
     const id = typeof frame.id === 'string' && 'event' in frame ? frame.id : undefined;
     this.log.add('in', 'live', id ? frame.event : frame, id);
     if (frame.type === 'hello') {
+      if (this.greeted) return; // the thread was made
       this.greeted = this.socket === socket;
       this.onHello(gates(frame.pending));
       const gap = typeof frame.after === 'string' && later(frame.after, this.reached);

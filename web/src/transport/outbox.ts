@@ -9,18 +9,21 @@
  * so that the server takes it once, however often it is sent; and everything
  * here is kept beyond the life of the page. What is behind the answer under way
  * (the queue) goes out by itself when nothing else is.
+ *
+ * The first message gives its conversation the id, in this order: it is kept
+ * under it, the address of the page names it, and only then it is sent. Wherever
+ * the page ends, the next one finds the words where its address says.
  */
 import { filesOf, isStreaming, textOf, type FilePart, type Message, type StoredThread, type ThreadEvent } from '../protocol';
 import { Refused } from './api';
 import type { Way } from './connection';
 import { newId, type Conversation, type Draft, type Unsent } from './conversation';
-import { sleep } from './link';
 import type { OutgoingMessage } from './types';
 
 export interface Keeper {
   /** `refused`: the server said no, so it must not go out by itself. */
-  put(thread: string | null, m: Unsent, refused?: boolean): void;
-  drop(thread: string | null, id: string): void;
+  put(thread: string, m: Unsent, refused?: boolean): void;
+  drop(thread: string, id: string): void;
 }
 
 export interface OutboxOptions {
@@ -28,6 +31,8 @@ export interface OutboxOptions {
   keeper?: Keeper;
   /** What was kept so: it goes out, in order, once the thread is there. */
   unsent?: Unsent[];
+  /** The conversation has its id, and what begins it is kept: its address can be shown. */
+  named?: (thread: string) => void;
   /** The conversation is gone, and these words with it. */
   giveBack?: (drafts: Draft[]) => void;
 }
@@ -76,13 +81,13 @@ export class Outbox {
   /** Puts a message behind the one being answered. */
   enqueue(text: string, files: FilePart[], after?: string): void {
     const m = fresh(text, files, after);
-    this.options.keeper?.put(this.c.id, m);
+    this.keep(m);
     this.c.set({ queue: [...this.c.get().queue, m] });
   }
 
   unqueue(index: number): Unsent | undefined {
     const m = this.c.get().queue[index];
-    if (m) this.options.keeper?.drop(this.c.id, m.id);
+    if (m) this.unkeep(m.id);
     this.forget(m?.id);
     return m;
   }
@@ -91,6 +96,9 @@ export class Outbox {
   forget(id: string | undefined): void {
     const { queue } = this.c.get();
     if (queue.some((m) => m.id === id)) this.c.set({ queue: queue.filter((m) => m.id !== id) });
+    if (!id || this.letters.get(id)?.at !== 'waiting') return;
+    this.letters.delete(id);
+    this.c.dispatch({ type: 'drop_message', id });
   }
 
   async retry(id: string): Promise<void> {
@@ -193,13 +201,14 @@ export class Outbox {
     }
   }
 
-  /** The thread does not exist: whether a message is about to make it, or the next one will (the first was refused). */
+  /** The thread does not exist: whether a message is about to make it, or the next one will. */
   begins(): 'now' | 'later' | 'never' {
     if (this.has('waiting')) this.flush();
-    else if (this.unborn && this.has('refused')) return 'later';
-    else if (this.unborn && this.c.get().queue.length > 0) this.next();
-    else return 'never';
-    return 'now';
+    else if (!this.unborn) return 'never';
+    else if (this.has('refused')) return 'later';
+    else this.next();
+    if (this.pending()) return 'now';
+    return this.unborn ? 'later' : 'never';
   }
 
   /** The socket broke: what was given to it goes out once more, with the same request id. */
@@ -229,6 +238,7 @@ export class Outbox {
     if (!events.some((e) => e.type === 'message_start')) return;
     const last = this.c.state.messages.at(-1);
     if (last?.role === 'user' && last.send === 'sending') this.c.dispatch({ type: 'send_state', id: last.id, send: 'sent' });
+    this.unborn = false;
     this.tidy();
     this.host.taken();
   }
@@ -239,7 +249,7 @@ export class Outbox {
     const all = [...thread.messages, ...(thread.versions ?? []).flatMap((v) => v.messages)];
     const ids = new Set(all.map((m) => m.id));
     for (const m of this.c.get().queue.filter((q) => q.id !== q.messageId && ids.has(q.id))) {
-      this.options.keeper?.drop(this.c.id, m.id);
+      this.unkeep(m.id);
       this.forget(m.id);
     }
     if ([...this.takenBack].some((id) => ids.has(id))) this.host.wasSent();
@@ -277,13 +287,17 @@ export class Outbox {
   }
 
   private async transmit(m: OutgoingMessage): Promise<void> {
+    const named = this.c.id;
+    const thread = named ?? newId('t');
+    if (!named) this.c.set({ id: thread, loaded: true });
     this.put(m, 'leaving');
     if (this.c.get().connection.state === 'gone') return this.giveBack();
+    if (!named) {
+      this.options.named?.(thread);
+      this.way.begin(thread);
+    }
     let left = false;
     try {
-      const named = this.c.id !== null;
-      const thread = await this.way.thread();
-      if (!named) this.moveKept(thread);
       left = this.c.get().connection.state === 'ok';
       const how = await this.way.send(thread, m);
       if (how === 'socket') return this.put(m, 'socket');
@@ -308,7 +322,6 @@ export class Outbox {
     const maybe = left && !(error instanceof Refused);
     this.c.dispatch({ type: 'send_state', id: m.id, send: 'waiting', ...(maybe ? { maybe } : {}) });
     if (error instanceof Refused) this.host.signIn();
-    else if (!this.way.isOpen() && !this.c.id) void sleep(2000).then(() => this.flush());
   }
 
   private put(m: OutgoingMessage, at: Letter['at']): void {
@@ -316,26 +329,25 @@ export class Outbox {
     this.letters.set(m.id, { m, at });
     if (known?.m === m && known.at !== 'refused' && at !== 'refused') return; // kept already
     if (m.trigger === 'regenerate-message') return; // its words are in the thread
-    this.options.keeper?.put(this.c.id, this.kept(m), at === 'refused');
+    this.keep(this.kept(m), at === 'refused');
   }
 
   private drop(id: string): void {
     this.letters.delete(id);
-    this.options.keeper?.drop(this.c.id, id);
+    this.unkeep(id);
+  }
+
+  private keep(m: Unsent, refused = false): void {
+    if (this.c.id) this.options.keeper?.put(this.c.id, m, refused);
+  }
+
+  private unkeep(id: string): void {
+    if (this.c.id) this.options.keeper?.drop(this.c.id, id);
   }
 
   private kept(m: OutgoingMessage): Unsent {
     const { id, requestId, text, files = [], messageId, after } = m;
     return { id, requestId, text, files, ...(messageId ? { messageId } : {}), ...(after ? { after } : {}), ...(this.unborn ? { first: true } : {}) };
-  }
-
-  private moveKept(to: string): void {
-    const { keeper } = this.options;
-    const going = [...this.letters.values()].filter((l) => l.m.trigger !== 'regenerate-message').map((l) => this.kept(l.m));
-    for (const m of [...going, ...this.c.get().queue]) {
-      keeper?.put(to, m);
-      keeper?.drop(null, m.id);
-    }
   }
 }
 

@@ -37,6 +37,8 @@ export type { Keeper } from './outbox';
 export interface SessionOptions extends ConnectionOptions, ClientToolOptions, OutboxOptions {
   /** Titles, marks and the inbox may have changed. */
   changed: () => void;
+  /** It began in this browser, and its words were taken back: what to do when the server has never heard of it. */
+  neverBegan?: () => void;
 }
 
 const endings: ReadonlySet<ThreadEvent['type']> = new Set<ThreadEvent['type']>(['complete', 'error', 'cancelled']);
@@ -100,6 +102,11 @@ export class Session implements LinkHost {
     this.rest();
   }
 
+  /** Something written here has yet to go out. */
+  unsent(): boolean {
+    return this.outbox.pending() || this.get().queue.length > 0;
+  }
+
   private rest(): void {
     const { state, queue } = this.get();
     // Where a request waits for the person, the queue waits for the person too.
@@ -111,7 +118,6 @@ export class Session implements LinkHost {
     if (this.get().connection.state === 'signin') this.c.set({ connection: { state: 'connecting' } });
     this.way.nudge();
     this.open(); // it may have dozed
-    if (!this.way.isOpen()) this.outbox.flush(); // the first message of a conversation has no link yet
   }
 
   /** The browser says that there is no network. */
@@ -176,12 +182,13 @@ export class Session implements LinkHost {
   }
 
   connection(c: Connection): void {
-    const before = this.get().connection;
+    const { connection: before, loaded } = this.get();
     if (before.state === c.state && c.state !== 'lost') return;
     this.c.set({ connection: c });
     if (c.state === 'lost') this.outbox.takeBack();
     if (c.state === 'ok' && before.state === 'lost') this.outbox.flush();
     if (c.state === 'gone') this.outbox.giveBack();
+    if (c.state === 'gone' && !loaded) this.options.neverBegan?.();
   }
 
   degrade(): void {
@@ -190,7 +197,9 @@ export class Session implements LinkHost {
   }
 
   begins(): 'now' | 'later' | 'never' {
-    return this.outbox.begins();
+    const begins = this.outbox.begins();
+    if (begins !== 'never') this.c.set({ loaded: true });
+    return begins;
   }
 
   /* Events of a run that this tab neither sent nor has on the screen. */

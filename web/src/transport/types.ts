@@ -63,8 +63,11 @@ export type Deliveries = AsyncIterable<Delivery>;
 
 export interface Channel {
   readonly mode: Mode;
-  /** Follows the thread from `cursor` until the signal fires. Throws when the connection is lost. */
-  follow(thread: string, cursor: string, signal: AbortSignal): Deliveries;
+  /**
+   * Follows the thread from `cursor` until the signal fires; null: it is not there yet, and the first message makes it.
+   * Throws when the connection is lost.
+   */
+  follow(thread: string, cursor: string | null, signal: AbortSignal): Deliveries;
   /** Replays and follows the run under way, or `null` if there is none (or `follow` does that by itself). */
   attach(thread: string, signal: AbortSignal): Promise<Deliveries | null>;
   /** `null`: accepted, and what follows comes through `follow`. */

@@ -18,7 +18,7 @@ export const de: Words = {
     unknown: 'Ausgang unbekannt',
   },
   doneBefore: 'Schon geschehen',
-  doneFirst: (who, at) => `Dasselbe ist für ${who} um ${at} geschehen. Dieser Aufruf lief nicht.`,
+  doneFirst: (who, at) => `Dasselbe ist am ${at} für ${who === 'Ihnen' ? 'Sie' : who} geschehen. Dieser Aufruf lief nicht.`,
   firstResult: 'Was damals daraus wurde',
   runsHere: 'Läuft in diesem Tab',
   runsElsewhere: 'Läuft in einem anderen Tab',
@@ -278,7 +278,10 @@ export const de: Words = {
   orElse: (a, b) => `${a} oder ${b}`,
   saidYes: (who) => (who === 'Sie' ? 'Sie haben Ja gesagt.' : `${who} hat Ja gesagt.`),
   saidYesOnce: (who) => (who === 'Sie' ? 'Ihr Ja zählt nicht mehr: Sie haben die Rolle verloren.' : `Das Ja von ${who} zählt nicht mehr: die Rolle ist verloren.`),
-  stillNeeded: (n, role) => plural('de', n, { one: `Noch eine Stimme von ${role} fehlt.`, other: `Noch # Stimmen von ${role} fehlen.` }),
+  stillNeeded: (n, role, first) =>
+    first
+      ? plural('de', n, { one: `Eine Stimme von ${role} ist nötig.`, other: `# Stimmen von ${role} sind nötig.` })
+      : plural('de', n, { one: `Noch eine Stimme von ${role} fehlt.`, other: `Noch # Stimmen von ${role} fehlen.` }),
   youVoted: 'Sie haben Ja gesagt; es wartet auf die anderen.',
   takeVoteBack: 'Zurücknehmen',
   othersDecide: 'Darüber entscheiden andere. Was sie sagen, sehen Sie hier.',
@@ -295,6 +298,7 @@ export const de: Words = {
   },
   formHow: 'Das Werkzeug fragt danach, während es arbeitet. Was Sie senden, geht an das Werkzeug und ins Protokoll.',
   formSend: 'Senden',
+  askedChanged: 'So, wie unten geändert.',
   approveChanged: 'Mit Änderungen freigeben',
   approvedChanged: 'Mit Änderungen freigegeben.',
   changedAsks: 'Geändert. Andere werden jetzt dazu gefragt.',
@@ -332,8 +336,8 @@ export const de: Words = {
   moreToRead: 'Es gibt mehr zu lesen: bitte scrollen.',
   somebodyDecides: 'Jemand mit dem Recht zur Freigabe entscheidet. Das Ergebnis sehen Sie hier.',
   runsInBrowser: 'läuft in diesem Browser',
-  runsOnMcp: (server, who) => `läuft auf ${server} (MCP-Server), im Auftrag von ${who}`,
-  runsOnServer: (who) => `läuft auf dem Server, im Auftrag von ${who}`,
+  runsOnMcp: (server, who) => `läuft auf ${server} (MCP-Server), ${who === 'Ihnen' ? 'in Ihrem Auftrag' : `im Auftrag von ${who}`}`,
+  runsOnServer: (who) => `läuft auf dem Server, ${who === 'Ihnen' ? 'in Ihrem Auftrag' : `im Auftrag von ${who}`}`,
   risk: { low: 'Geringes Risiko', high: 'Hohes Risiko' },
   expiresIn: (rest) => `Läuft ab in ${rest}`,
   verdict: {
@@ -377,7 +381,7 @@ export const de: Words = {
   nextRequest: 'Nächste Anfrage',
   waitsBelow: '{tool} wartet unten auf Ihre Antwort.',
   waitsApprover: '{tool} wartet auf jemanden, der freigibt.',
-  argumentCount: (n) => `${n} Argumente`,
+  argumentCount: (n) => plural('de', n, { one: '# Argument', other: '# Argumente' }),
   noArguments: 'Keine Angaben.',
   noName: 'ohne Namen',
   empty: 'leer',

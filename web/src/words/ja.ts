@@ -1,4 +1,5 @@
 /* ja.ts -- every word of the page in Japanese. */
+import { plural } from './plural';
 import type { Words } from './en';
 
 export const ja: Words = {
@@ -276,7 +277,7 @@ export const ja: Words = {
   orElse: (a, b) => `${a} または ${b}`,
   saidYes: (who) => `${who} が承認済み。`,
   saidYesOnce: (who) => `${who} の承認は、役割を失ったため無効です。`,
-  stillNeeded: (n, role) => `${role} の承認があと ${n} 件必要です。`,
+  stillNeeded: (n, role, first) => `${role} の承認が${first ? '' : 'あと'} ${n} 件必要です。`,
   youVoted: '承認済みです。ほかの人を待っています。',
   takeVoteBack: '取り消す',
   othersDecide: '決定するのはほかの人です。結果はここに表示されます。',
@@ -293,6 +294,7 @@ export const ja: Words = {
   },
   formHow: 'ツールが作業中に入力を求めています。送信した内容はツールに渡り、記録に残ります。',
   formSend: '送信',
+  askedChanged: '下の変更どおりに依頼します。',
   approveChanged: '変更して承認',
   approvedChanged: '変更して承認しました。',
   changedAsks: '変更しました。ほかの人に確認しています。',
@@ -374,7 +376,7 @@ export const ja: Words = {
   nextRequest: '次の依頼',
   waitsBelow: '{tool} が下であなたの返答を待っています。',
   waitsApprover: '{tool} が承認者を待っています。',
-  argumentCount: (n) => `引数 ${n} 個`,
+  argumentCount: (n) => plural('ja', n, { other: '引数 # 個' }),
   noArguments: '引数はありません。',
   noName: '名前なし',
   empty: '空',

@@ -107,13 +107,14 @@ function useTokens(groups: readonly string[], language: string, wanted: boolean)
       const each = tokensByGroup(all, groups);
       const tokens: Token[][] = [];
       whenIdle(() => {
-        for (let n = 0; n < groupsAtOnce && !stale; n++) {
+        let done = stale;
+        for (let n = 0; n < groupsAtOnce && !done; n++) {
           const next = each.next();
-          if (next.done) return false;
-          tokens.push(next.value);
+          if (next.done) done = true;
+          else tokens.push(next.value);
         }
         if (!stale) setFound({ groups, tokens: [...tokens] });
-        return !stale;
+        return !done;
       });
     });
     return () => {
