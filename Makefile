@@ -4,7 +4,7 @@
 B     ?= build
 export PREFIX DESTDIR SYSCONFDIR PROGRAM ZSHDIR
 
-.PHONY: help setup run build install uninstall static npm deb cluster test unit conformance layers asan fuzz faults torture trace bench fmt clean test-packaging
+.PHONY: help setup run build install uninstall static npm deb cluster test unit conformance layers asan fuzz nodes faults torture trace bench fmt clean test-packaging
 
 help:      ## this list
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -57,6 +57,11 @@ fuzz: setup ## every parser on random input; make fuzz S=600 T=json for longer, 
 conformance: setup ## both MCP sides against real servers, real clients and the conformance suite (needs npm)
 	@scripts/build build-test
 	@node test/mcp/run.mjs
+
+nodes: setup ## every suite of clients, each of its servers three nodes behind a proxy (docs/cluster.md); SUITES=live T=word: some
+	@scripts/setup test
+	@scripts/build build-test
+	@scripts/nodes $(or $(SUITES),wire live ai openai agui) -- $(T)
 
 faults: setup ## kill -9, full disks, failing memory, clock jumps ..., a payment ledger as judge; LONG=1: 10,000 kills; T=word: some
 	@scripts/build build-test

@@ -166,12 +166,23 @@ async function audit(c) {
     }
     const decided = await c.sql("SELECT convert_from(body, 'UTF8')::json->>'call', count(*) FROM parley_fact WHERE kind = 'decided' GROUP BY 1 HAVING count(*) > 1");
     same(decided, [], 'decisions that were made twice');
+    same(await c.sql('SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()'), [['0']], 'times that sessions waited for each other in a circle');
 }
 
 // Killed, and started again at once as a supervisor does: it waits for its own lease to end.
 async function killed(node) {
     node.away = true;
     await node.kill();
+    node.back = node.start().finally(() => { node.away = false; });
+    node.back.catch(() => {});
+}
+
+// Stopped in order, and started again at once.
+async function stopped(node) {
+    node.away = true;
+    const from = Date.now();
+    same(await node.term(), 0, 'an orderly end');
+    timed('an orderly stop', Date.now() - from);
     node.back = node.start().finally(() => { node.away = false; });
     node.back.catch(() => {});
 }
@@ -243,6 +254,18 @@ family('how long others wait for a holder that is restarted', async (f) => {
     const t = new Context();
     try { await takeover(f, t, (node) => node.term(), 'planned restart'); } finally { await t.close(); }
     figures('planned restart');
+});
+
+// Everything it holds is given back while all the others append, claim and take over.
+family('stopped in order while many pay', async (f) => {
+    await cycles(f, much(1, 3, 100), { name: () => 'nodes are stopped', options: slow, clients: 16, fault: async ({ c, pick }) => {
+        for (let n = 0; n < 3; n++) {
+            await pause(pick() * 200);
+            await stopped(someone(c, pick));
+            f.note('stopped');
+        }
+    } });
+    figures('an orderly stop');
 });
 
 family('paused for longer than the lease, and going on', async (f) => {

@@ -63,8 +63,13 @@ export class Server extends Program {
         const options = ['--config', file, ...(store ? ['--store', `sqlite:${store}`] : []), ...args];
         const [command, ...all] = [...wrap, bin, 'serve', ...options];
         super(command, all, { cwd: dir, env: { ...clean(), ...env } });
-        Object.assign(this, { dir, db, mayFail });
-        fs.writeFileSync(file, JSON.stringify(TLS && !config.cluster ? { tls: certificate(dir), ...config } : config));
+        Object.assign(this, { dir, db, mayFail, file });
+        this.configure(config);
+    }
+    // What it reads when it starts, or is sent SIGHUP.
+    configure(config) {
+        this.config = config;
+        fs.writeFileSync(this.file, JSON.stringify(TLS && !config.cluster ? { tls: certificate(this.dir), ...config } : config));
     }
     async start() {
         this.spawn();

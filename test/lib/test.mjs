@@ -21,6 +21,9 @@ const CLUSTER = Number(process.env.PARLEY_CLUSTER || 0);
 async function clustered({ store, ...options }) {
     if (store) skip('it names the file of its store');
     if (options.env?.PARLEY_CLOCK_FILE) skip('nodes go by the clock of their database');
+    if (options.config.store) skip('it names its database');
+    if (/^fsync/.test(options.env?.PARLEY_FAULT)) skip('it has the disk of a file fail');
+    if (options.config.tls) skip('a node has no certificate: the balancer has it');
     const { Cluster } = await import('../cluster/lib.mjs');
     return new Cluster({ nodes: CLUSTER, ...options });
 }

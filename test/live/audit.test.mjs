@@ -5,7 +5,7 @@ import crypto from 'node:crypto';
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
-import { check, parley, same, skip, sound, test, until } from './lib.mjs';
+import { check, oneProcess, parley, same, skip, sound, test, until } from './lib.mjs';
 import { PAY, as, bank, decide, key, payments, say, sha256, still } from './org.mjs';
 import { audited, keys, lines, noted, organisation, paid, payload, people, stranger, types } from './record.mjs';
 
@@ -27,6 +27,7 @@ async function elsewhere(t) {
 }
 
 test('checkpoints go to a file and to a webhook, signed, each tied to the one before', async (t) => {
+    oneProcess('two may tell one checkpoint at the same moment');
     const place = await elsewhere(t), { server, file } = await audited(t, { webhook: place.url });
     await paid(server);
     await noted(file, 1);

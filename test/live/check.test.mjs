@@ -2,7 +2,7 @@
 // nothing is ever run again to find out. docs/approvals.md is what they hold to.
 import fs from 'node:fs';
 import path from 'node:path';
-import { ROOT, check, same, test, until } from './lib.mjs';
+import { ROOT, check, listed, same, test, until } from './lib.mjs';
 import { STORES } from './record.mjs';
 import { approval, approvals, bank, decide, payments, say, script, still } from './org.mjs';
 
@@ -92,7 +92,7 @@ async function dying(t, b, entry, ...steps) {
     const file = path.join(t.folder(), 'dying.mjs'), model = await script(t, ...steps);
     fs.writeFileSync(file, DYING);
     const server = await t.serve({ config: { model: model.model, demo: { tools: false }, actions: {}, mcpServers: { bank: { command: process.execPath, args: [file], ...entry } } } });
-    await until(async () => (await server.get('/v1/tools')).json.tools.some((x) => x.name === 'bank__pay'), 'the list of tools');
+    await listed(server, (tools) => tools.some((x) => x.name === 'bank__pay'));
     return { server, model };
 }
 

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import net from 'node:net';
 import { once } from 'node:events';
-import { check, same, test, until, within } from './lib.mjs';
+import { check, oneProcess, same, test, until, within } from './lib.mjs';
 import { Ws } from './ws.mjs';
 
 const sha256 = (text) => createHash('sha256').update(text).digest('hex');
@@ -29,6 +29,7 @@ test('silent connections, however many, keep nobody out', async (t) => {
 });
 
 test('with every connection busy, health is still told and others hear 503', async (t) => {
+    oneProcess('each counts its own connections');
     const server = await t.serve({ config: { limits: { connections: 5 } } });
     const T = (await server.post('/v1/threads', {})).json.id;
     const followers = [];

@@ -1,6 +1,6 @@
 // What a tool at work asks is a form: only what fills it in answers it.
 import path from 'node:path';
-import { ROOT, check, same, test, until } from './lib.mjs';
+import { ROOT, check, listed, same, test } from './lib.mjs';
 import { as, auth, decide, say, script, still } from './org.mjs';
 
 // Somebody's call of a tool that asks for this form; {server, said}, and what the model heard in the end.
@@ -8,7 +8,7 @@ async function asked(t, schema) {
     const model = await script(t, [['asking__ask', { amount: 12 }]], 'ok');
     const asking = { command: process.execPath, args: [path.join(ROOT, 'test/mcp/asking.mjs')], confirm: 'never', ...(schema && { env: { ASK_SCHEMA: JSON.stringify(schema) } }) };
     const server = await t.serve({ config: { demo: { tools: false }, actions: {}, model: model.model, auth: auth({ ada: ['user'] }), mcpServers: { asking } } });
-    await until(async () => (await server.get('/v1/tools', as('ada'))).json.tools.some((x) => x.name === 'asking__ask'), 'the server to list its tool');
+    await listed(server, (tools) => tools.some((x) => x.name === 'asking__ask'), as('ada'));
     const said = await say(server, 'ada', 'go');
     const answer = (payload) => decide(server, 'ada', said.ids[0], true, payload === undefined ? {} : { payload });
     return { answer, heard: async () => { await still(server, 'ada', said.thread); return JSON.stringify(model.heard.at(-1).messages.at(-1)); } };

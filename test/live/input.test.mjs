@@ -208,5 +208,6 @@ test('a client that leaves at any byte of its request costs nothing', async (t) 
     const text = `POST /v1/chat/stream HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
     for (let i = 1; i < text.length; i += 3) await raw(server, text.slice(0, i));
     same((await server.get('/v1/threads')).json.threads, []);
-    check((await server.metrics()).parley_connections <= 2, 'no connection is left');
+    const most = 2 * (server.nodes?.length ?? 1);
+    check((await server.metrics()).parley_connections <= most, 'no connection is left');
 });

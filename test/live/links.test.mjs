@@ -1,6 +1,6 @@
 // Signed links: one person decides one question on a page without script. docs/approvals.md, Links.
 import path from 'node:path';
-import { ROOT, check, same, test, until } from './lib.mjs';
+import { ROOT, check, listed, same, test, until } from './lib.mjs';
 import { BOT, LINKS, PAY, RULES, approval, as, auth, bank, decide, desk, link, pathOf, payments, press, say, script, still } from './org.mjs';
 
 test('a link lets one person decide one question, once; looking at it changes nothing', async (t) => {
@@ -141,7 +141,7 @@ const asking = async (t, schema, steps = 1) => {
     const args = [path.join(ROOT, 'test/mcp/asking.mjs')];
     const server = await t.serve({ config: { demo: { tools: false }, actions: {}, model: m.model, auth: auth({ ada: ['user'], bot: ['notifier'] }), ...LINKS,
         mcpServers: { asking: { command: process.execPath, args, env: { ASK_SCHEMA: JSON.stringify(schema) }, confirm: 'never' } } } });
-    await until(async () => (await server.get('/v1/tools', as('ada'))).json.tools.some((x) => x.name === 'asking__ask'), 'the server to list its tool');
+    await listed(server, (tools) => tools.some((x) => x.name === 'asking__ask'), as('ada'));
     return { server, m };
 };
 const fields = (values) => Object.entries(values).flatMap(([k, v]) => [v].flat().map((x) => `&${encodeURIComponent(`f.${k}`)}=${encodeURIComponent(x)}`)).join('');
@@ -307,4 +307,15 @@ test('letters that look like others are spelled out behind a link, in names, val
     const page = await server.get(s.here);
     same((page.text.match(/p\\u\{0430\}ypal/g) ?? []).length, 2, 'in the value and in the sentence');
     check(page.text.includes('<dt>am\\u{043E}unt</dt>') && page.text.includes('<dd>a\\u{200B}b</dd>'), page.text);
+});
+
+test('what the card spells out is spelled out behind a link, too: look-alikes, strokes, digits, blanks and names', async (t) => {
+    const values = { amount: 50, recipient: `Hanako${' '.repeat(400)}Mallory`, 'name ': 'H\u0251nako', '': 'paypa\u217c', struck: '5\u0335000', host: 'bank.com\u2044evil', point: 'a\u0589b',
+        digits: '\u0660\u0665', whole: '\u13da\u13bb\u13ac', lines: 'one\ntwo', none: '' };
+    const { server, ask } = await paying(t, undefined, values), s = await ask();
+    const page = await server.get(s.here);
+    for (const [name, value] of [['recipient', 'Hanako\\u{0020 × 400}Mallory'], ['name\\u{0020}', 'H\\u{0251}nako'], ['<i>no name</i>', 'paypa\\u{217C}'], ['struck', '5\\u{0335}000'],
+        ['host', 'bank.com\\u{2044}evil'], ['point', 'a\\u{0589}b'], ['digits', '\\u{0660}\\u{0665}'], ['whole', '\\u{13DA}\\u{13BB}\\u{13AC}'], ['lines', 'one\ntwo'], ['none', '<i>empty</i>']])
+        check(page.text.includes(`<dt>${name}</dt><dd>${value}</dd>`), `${name}: ${page.text}`);
+    check(/main\{white-space:pre-wrap\}/.test(page.text), 'line breaks are seen');
 });

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { cluster } from '../cluster/lib.mjs';
-import { ROOT, check, same, settled, skip, test, until } from './lib.mjs';
+import { ROOT, check, oneProcess, same, settled, skip, test, until } from './lib.mjs';
 import { serveModel, startUpstream } from './upstream.mjs';
 
 // The text form 0.0.4, as strictly as it is written down: every family has its help and its type once, before its lines,
@@ -54,6 +54,7 @@ function whole(f) {
 const value = (families, name, labels = {}) => [...families.values()].flatMap((f) => f.samples).find((s) => s.name === name && Object.entries(labels).every(([k, v]) => s.labels[k] === v))?.value;
 
 test('the metrics are what Prometheus reads: approvals, models, tokens, money and tools', async (t) => {
+    oneProcess('each counts its own');
     const up = await startUpstream(t);
     const server = await serveModel(t, up, 'openai', { config: { model: ['dead', 'good'], models: { dead: up.model('openai', { model: 'sc-500-no', retries: 0 }), good: up.model('openai', { retries: 0, prices: { input: 3, output: 15, currency: 'EUR' } }) } } });
     await server.turn('hi');

@@ -7,7 +7,7 @@ import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
 import path from 'node:path';
-import { check, parley, same, settled, skip, sound, test, until } from './lib.mjs';
+import { check, oneProcess, parley, same, settled, skip, sound, test, until } from './lib.mjs';
 import { KEY, WIRES, keepsSecrets, readBody, serveModel, soundBody, startUpstream } from './upstream.mjs';
 
 // --- TLS ------------------------------------------------------------------------------------
@@ -244,6 +244,7 @@ async function ends(server, threads) {
 }
 
 test('runs that a crash left behind go on in their order, within the limits of the server and of the model, and none ends in an error', async (t) => {
+    oneProcess('each keeps to the limits for itself');
     const s = await counting(t), tool = await counting(t), dir = t.folder(), N = 24;
     tool.answer = () => {};                                                                   // it never does
     s.answer = (r) => whole(r, said(CALLS, 'tool_calls'));

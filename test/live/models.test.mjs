@@ -1,7 +1,7 @@
 // The seeds' conversations with a real model's wire: search, payment with approval,
 // tools of the browser. Every body that was sent is looked at.
 import { Chat } from './ai.mjs';
-import { check, same, settled, sound, test, until } from './lib.mjs';
+import { check, oneProcess, same, settled, sound, test, until } from './lib.mjs';
 import { KEY, WIRES, keepsSecrets, mayCall, readBody, serveModel, soundBody, startUpstream, systemOf, toolNames } from './upstream.mjs';
 
 const SEARCH = '{{call browser_search {"query":"React 19"}}}';
@@ -217,6 +217,7 @@ test('an answer that is stopped before the service counted it is charged by what
 });
 
 test('calls beyond the limit of a model wait, a gauge and a line in the log tell of it', async (t) => {
+    oneProcess('each keeps to the limit of a model for itself');
     const up = await startUpstream(t), server = await serveModel(t, up, 'openai', { model: { concurrent: 1 } });
     const first = await server.say('{{scenario:stall-late}} hello');
     await first.must((e) => e.data?.type === 'text_delta');

@@ -283,27 +283,36 @@ test('a node whose clock is an hour off says so, and goes by the database\'s', a
 const silence = (node, held) => { for (const w of node.database) w.hold(held); };
 const ready = (node) => until(async () => (await node.get('/readyz')).status === 200, `${node.name} to have its database`);
 
-// What was sent is kept on its way and arrives when it is over: then a new name stands, and a conversation is gone.
-test('a new name and an end that the database did not answer for are told as unsure, and as they are afterwards', async (t) => {
-    const c = await cluster(t, { nodes: 3 }), [a] = c.nodes;
-    const named = (await a.turn('a name')).thread, ended = (await a.turn('an end')).thread, watched = await a.events(ended, '0.0');
-    const told = () => Promise.all(c.nodes.map(async (n) => [(await n.get(`/v1/threads/${named}`)).json.title, (await n.get(`/v1/threads/${ended}`)).status]));
+// What was sent is kept on its way and arrives when it is over: then a new name stands, and a conversation is gone. What
+// still waited behind another statement of its connection was not sent, and is told as not done.
+async function renamedInSilence(c) {
+    const [a] = c.nodes, named = (await a.turn('a name')).thread, ended = (await a.turn('an end')).thread, watched = await a.events(ended, '0.0');
+    const look = async (n, thread) => { const r = await n.get(`/v1/threads/${thread}`); return r.status === 503 ? undefined : r; };          // asked in time for the silence's last claim
+    const told = () => Promise.all(c.nodes.map(async (n) => [(await until(() => look(n, named), 'the named')).json.title, (await until(() => look(n, ended), 'the ended')).status]));
     silence(a, true);
     const answers = await Promise.all([a.request('PATCH', `/v1/threads/${named}`, { title: 'another' }), a.request('DELETE', `/v1/threads/${ended}`)]);
     silence(a, false);
-    for (const r of answers) {
-        same([r.status, r.json.error.code], [503, 'store_unavailable']);
-        check(/may have been done or not/.test(r.json.error.message), r.text);
-    }
+    for (const r of answers) same([r.status, r.json.error.code], [503, 'store_unavailable']);
+    const unsure = answers.map((r) => /may have been done or not/.test(r.json.error.message));
+    answers.forEach((r, i) => check(unsure[i] || /does not answer at the moment. Nothing was lost/.test(r.json.error.message), r.text));
     await ready(a);
     const first = (await told())[0];                     // whoever claims it to tell of it has ended what may come late
     const kept = await c.sql(`SELECT convert_from(title, 'UTF8') FROM parley_thread WHERE name = '${named}'`);
     const there = await c.sql(`SELECT name FROM parley_thread WHERE name = '${ended}'`);
     same(first, [kept[0][0], there.length ? 200 : 404], 'what the database has');
     same(await told(), c.nodes.map(() => first), 'every node');
+    if (!unsure[0]) check(kept[0][0] !== 'another', 'it was told as not renamed');
+    if (!unsure[1]) check(there.length, 'it was told as not deleted');
     if (!there.length) await watched.wait(() => watched.over, 'the stream of what is gone to end');
     await watched.close();
-});
+    return unsure;
+}
+test('a new name and an end that the database did not answer for are told as unsure, and as they are afterwards', async (t) => {
+    const c = await cluster(t, { nodes: 3 });
+    let unsure = [];
+    for (let n = 0; n < 3 && !unsure.includes(true); n++) unsure = await renamedInSilence(c);
+    check(unsure.includes(true), 'neither of them was ever on its way');
+}, { timeout_ms: 120000 });
 
 // Of three the last is sent when the first is refused: were anybody made to wait twice, that one would come before them.
 test('nobody waits twice for a database that is away, and what they are told is of a database', async (t) => {

@@ -3,7 +3,7 @@
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
-import { check, same, settled, test, until } from './lib.mjs';
+import { check, oneProcess, same, settled, test, until } from './lib.mjs';
 import { bank, payments } from './org.mjs';
 import { STDIO } from './toldmcp.mjs';
 import { serveModel, startUpstream } from './upstream.mjs';
@@ -89,6 +89,7 @@ test('the model is told its span, and whoever does not want to be followed is no
 });
 
 test('a collector that is not there, or refuses, delays nobody; what is lost is counted', async (t) => {
+    oneProcess('each counts what it could not tell');
     const closed = await collector(t, (res) => res.writeHead(400).end()), gone = 'http://127.0.0.1:1';
     for (const endpoint of [closed.url, gone]) {
         const server = await t.serve({ config: { otel: { endpoint } } });

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import { configured, reload, same, check, sound, test, until } from './lib.mjs';
+import { configured, oneProcess, reload, same, check, sound, test, until } from './lib.mjs';
 import { Live } from './ai.mjs';
 import { KEY, startUpstream } from './upstream.mjs';
 
@@ -31,6 +31,7 @@ test('a stream and a socket go on through a reload, and who comes next meets the
 });
 
 test('what was built at the start stays, and is named', async (t) => {
+    oneProcess('each listens at an address of its own');
     const server = await t.serve({ config: {} });
     const tools = { weigh: { description: 'Weighs.', http: { url: 'https://scales.example/' } } };
     const said = await reload(server, { tools, listen: '127.0.0.1:1', log: 'warn', system: 'Be kind.' });

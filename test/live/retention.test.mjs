@@ -3,7 +3,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { sql } from '../cluster/lib.mjs';
-import { check, parley, runToEnd, same, settled, sound, test, until } from './lib.mjs';
+import { check, oneProcess, parley, runToEnd, same, settled, sound, test, until } from './lib.mjs';
 import { STORES, audited, keys, lines, noted, paid, payload, stranger, types, verifier } from './record.mjs';
 
 const DAY = 86400000;
@@ -82,6 +82,7 @@ const change = (a, more) => { const file = path.join(a.dir, 'parley.json'); fs.w
 
 for (const [where, store] of STORES)
     test(`in ${where}: what went without a signature is told where there were none, and found where there are`, async (t) => {
+        oneProcess('it changes the configuration file of one');
         const url = await store(), a = await audited(t, { url }), { server } = a, { audit } = JSON.parse(fs.readFileSync(path.join(a.dir, 'parley.json')));
         const trims = async () => {
             await server.term();

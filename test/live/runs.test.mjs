@@ -1,6 +1,6 @@
 // Who may start a run, and when: request ids, busy threads, stop, approvals and
 // client tools by the doors there are.
-import { check, same, settled, sound, test, told, until } from './lib.mjs';
+import { check, oneProcess, same, settled, sound, test, told, until } from './lib.mjs';
 
 const SLOW = { config: { demo: { token_ms: 5 } } };
 const runs = async (server) => Object.entries(await server.metrics()).filter(([k]) => k.startsWith('parley_runs_total')).reduce((n, [, v]) => n + v, 0);
@@ -377,6 +377,7 @@ test('a result for a server tool is refused and names the confirmation to answer
 });
 
 test('runs beyond the limit get 503 and a sentence, and room is made when one ends', async (t) => {
+    oneProcess('each counts the runs that it holds');
     const server = await t.serve({ config: { demo: { token_ms: 5 }, limits: { runs: 1 } } });
     const s = await server.say('Tell me a long story');
     await s.must('text_delta');

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { ROOT, check, parley, same, skip, test, until } from './lib.mjs';
+import { ROOT, check, oneProcess, parley, same, skip, test, until } from './lib.mjs';
 import { serveModel, startUpstream } from './upstream.mjs';
 
 const call = (name, input = {}) => `{{call ${name} ${JSON.stringify(input)}}}`;
@@ -77,6 +77,7 @@ test('a hostile program in machine code finds no other way', async (t) => {
 });
 
 test('no more programs run at once than the configuration says', async (t) => {
+    oneProcess('each counts the programs that it runs');
     const dir = t.folder(), script = 'sleep 0.2; echo "{\\"result\\":1}"';
     const up = await startUpstream(t);
     const server = await serveModel(t, up, 'openai', { dir, config: { demo: { tools: false }, actions: {}, limits: { programs: 3 },

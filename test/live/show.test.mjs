@@ -1,6 +1,5 @@
 // Why did it do that? Every step of a conversation as it was; its request is built again from the facts and must be, byte for
 // byte, what the service received.
-import fs from 'node:fs';
 import path from 'node:path';
 import { check, parley, request, same, settled, test } from './lib.mjs';
 import { as, auth, key } from './org.mjs';
@@ -39,8 +38,8 @@ for (const wire of WIRES) {
         const told = await requests(server, s.thread);
         same(told.map((q) => q.body), sent);
         check(told.every((q) => q.sent && q.provider === wire), 'to whom');
-        const file = path.join(server.dir, 'parley.json'), config = JSON.parse(fs.readFileSync(file));
-        fs.writeFileSync(file, JSON.stringify({ ...config, system: 'Another one.', max_iterations: 2, model: { ...config.model, max_tokens: 77 }, actions: {}, demo: { tools: false } }));
+        const { config } = server;
+        server.configure({ ...config, system: 'Another one.', max_iterations: 2, model: { ...config.model, max_tokens: 77 }, actions: {}, demo: { tools: false } });
         await server.restart();
         same((await requests(server, s.thread)).map((q) => q.body), sent, 'as they were');
         await server.turn('And now?', { thread_id: s.thread });

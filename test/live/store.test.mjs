@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { check, parley, same, settled, skip, sound, test, told, until } from './lib.mjs';
+import { check, oneProcess, parley, same, settled, skip, sound, test, told, until } from './lib.mjs';
 import { locker, python } from './locker.mjs';
 
 async function refused(server, body = { message: 'hello' }) {
@@ -138,6 +138,7 @@ test('a disk that is full is known at /readyz before the first write fails', asy
 });
 
 test('how long the write-ahead log is stands in the metrics', async (t) => {
+    oneProcess('a database has a log of its own');
     const server = await t.serve();
     sound(await server.turn('hello'));
     await until(async () => (await server.metrics()).parley_store_log_bytes > 0, 'the metric');

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { Live } from './ai.mjs';
 import { DOORS, MCP_DOORS, ask, finish } from './doors.mjs';
-import { ROOT, check, parley, same, settled, skip, test, until } from './lib.mjs';
+import { ROOT, check, oneProcess, parley, same, settled, skip, test, until } from './lib.mjs';
 import { Legacy, outcome } from './mcp.mjs';
 import { LINKS, pathOf, press } from './org.mjs';
 import { Ws } from './ws.mjs';
@@ -146,11 +146,13 @@ test('the page exchanges the start token for a cookie, and the cookie answers', 
     const q = await payment(server);
     same((await server.post(`/v1/approvals/${q.id}`, { confirmed: false }, { ...mine, ...page })).status, 200);
     same((await server.request('DELETE', '/v1/session', undefined, { ...mine, ...page })).status, 204);
-    const last = await payment(server);
+    const last = await payment(server), out = async (n) => (await n.request('DELETE', '/v1/grants/g_1', undefined, { authorization: '', ...mine, origin: n.url })).status === 403;
+    if (server.nodes) for (const n of server.nodes) await until(() => out(n), `${n.name} to know`);     // within 2 s
     needed(await server.post(`/v1/approvals/${last.id}`, { confirmed: true }, { ...mine, ...page }), 'a cookie that was given back');
 });
 
 test('the token is new at each start, unless PARLEY_TOKEN says which; that one is not printed', async (t) => {
+    oneProcess('all nodes are given the same one');
     const { server, token } = await stranger(t);
     const p = await payment(server);
     await server.term();

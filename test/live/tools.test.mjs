@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
 import { Live } from './ai.mjs';
-import { ROOT, check, parley, same, settled, sound, test, until } from './lib.mjs';
+import { ROOT, check, listed, nodesOf, parley, same, settled, sound, test, until } from './lib.mjs';
 import { auth } from './org.mjs';
 import { readBody, serveModel, startUpstream } from './upstream.mjs';
 
@@ -27,9 +27,10 @@ async function serveTools(t, config, more = {}) {
     const up = more.up ?? await startUpstream(t);
     const server = await serveModel(t, up, more.wire ?? 'openai', { config: { demo: { tools: false }, actions: {}, ...config }, ...more });
     server.up = up;
-    if (config.mcpServers) await until(async () => { const there = await names(server); return ASKING.every((n) => there.includes(n)); }, 'the MCP server to list its tools');
+    if (config.mcpServers) await listed(server, (tools) => ASKING.every((n) => tools.some((x) => x.name === n)));
     return server;
 }
+const each = async (server, message) => { for (const n of nodesOf(server)) await n.turn(message); };
 const names = async (server) => (await server.get('/v1/tools')).json.tools.map((x) => x.name);
 
 // Processes that have `mark` among their arguments.
@@ -313,16 +314,16 @@ test('an MCP tool tells its progress, and stop cancels it at the server', async 
 
 test('a tool that an MCP server adds later can be called', async (t) => {
     const server = await serveTools(t, { mcpServers: mcp() });
-    await server.turn(call('asking__grow'));
-    await until(async () => (await names(server)).includes('asking__fruit'), 'the new tool');
+    await each(server, call('asking__grow'));
+    await listed(server, (tools) => tools.some((x) => x.name === 'asking__fruit'));
     same(outcome(await server.turn(call('asking__fruit'))).output, 'an apple');
 });
 
 test('a yes for an MCP tool whose definition changed meanwhile is 410 tool_gone', async (t) => {
     const server = await serveTools(t, { mcpServers: mcp({ confirm: { echo: 'always', '*': 'never' } }) });
     const s = await server.turn(call('asking__echo', { message: 'hi' }));
-    await server.turn(call('asking__rewrite'));
-    await until(async () => (await server.get('/v1/tools')).json.tools.some((x) => x.description === 'Says something else'), 'the change');
+    await each(server, call('asking__rewrite'));
+    await listed(server, (tools) => tools.some((x) => x.description === 'Says something else'));
     const r = await decide(server, s.payload.awaiting[0], true);
     same([r.status, r.json?.error.code], [410, 'tool_gone']);
 });
