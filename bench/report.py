@@ -3,7 +3,7 @@
 The page's own words are kept: only what stands between the two marks is rewritten, and docs/performance.svg.
     bench/report.py               once more from the figures of the last run
 """
-import json, os, platform, re, subprocess, sys, time
+import json, os, platform, re, subprocess, sys, textwrap, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGE = os.path.join(ROOT, "docs", "performance.md")
@@ -143,8 +143,9 @@ def contenders():
 
 def markdown(data):
     results = data["results"]
-    lines = [f"{time.strftime('%Y-%m-%d')}, {machine()}. {contenders()}. "
-             f"One core for the server, one for upstream and clients; best of {data['reps']}.", "",
+    about = (f"{time.strftime('%Y-%m-%d')}, {machine()}. {contenders()}. "
+             f"One core for the server, one for upstream and clients; best of {data['reps']}.")
+    lines = [textwrap.fill(about, 100), "",
              "| | " + " | ".join(NAMES.values()) + " | target |", "|---|" + "---:|" * len(NAMES) + "---|"]
     lines += ["| " + " | ".join(cells(r, results)) + " |" for r in rows_with_figures(results)]
     lines += [""] + [f"Not measured: {what}, because {why}.\n" for what, why in not_measured(data)]
