@@ -1,6 +1,7 @@
 /* askevents.c -- GET /v1/approvals/events: everything that is asked and decided, as it happens, for
  * pages and bots. A cursor on the store's events; what one may not see in /v1/approvals is passed
- * over. A slow reader costs one batch of rows. */
+ * over. A slow reader costs one batch of rows. Who does not say from where on is answered when it
+ * is known where that is: what is asked after the 200 is told. */
 #include "base/clock.h"
 #include "dialect/dialect.h"
 #include "door/app.h"
@@ -12,6 +13,8 @@
 
 struct inbox {
     struct source     source;
+    struct conn_hold  hold;
+    struct conn      *conn; /* until it is answered */
     struct watcher    watcher;
     struct store_list list;
     struct app       *app;
@@ -21,7 +24,7 @@ struct inbox {
     char              place[PLACE_MAX];
     struct buf        out; /* told, not taken yet */
     size_t            taken;
-    bool              busy, again, gone, headless;
+    bool              busy, again, gone;
 };
 
 static void look(struct inbox *k);
@@ -70,25 +73,27 @@ static void on_rows(struct store_list *l, enum err e, const struct store_row *ro
     }
     for (size_t i = 0; !e && i < count; i++) write_event(k, &rows[i]);
     if (!e) keep_place(k, next);
-    if (!e) k->headless = false;
     k->again |= !e && count == BATCH;
     source_wake(&k->source);
 }
 
-static void look(struct inbox *k)
+static void ask(struct inbox *k, enum store_list_kind kind,
+                void (*done)(struct store_list *, enum err, const struct store_row *, size_t,
+                             struct str))
 {
-    k->again = false;
-    if (k->busy || k->out.len > k->taken) {
-        k->again = true; /* when this is read */
-        return;
-    }
     k->busy = true;
-    k->list = (struct store_list){ .kind = k->headless ? STORE_EVENT_HEAD : STORE_EVENTS,
+    k->list = (struct store_list){ .kind = kind,
                                    .everybody = true,
                                    .before = k->place[0] ? str_c(k->place) : STR_NONE,
                                    .limit = BATCH,
-                                   .done = on_rows };
+                                   .done = done };
     hub_list(k->app->hub, &k->list);
+}
+
+static void look(struct inbox *k)
+{
+    k->again = k->busy || k->out.len > k->taken; /* then when this is read */
+    if (!k->again) ask(k, STORE_EVENTS, on_rows);
 }
 
 static void wake(struct watcher *w)
@@ -117,6 +122,37 @@ static void gone(struct source *s)
     if (!k->busy) inbox_free(k);
 }
 
+static void begin(struct inbox *k, struct conn *c)
+{
+    k->conn = NULL;
+    tidings_watch(hub_setup(k->app->hub)->tidings, &k->watcher);
+    conn_stream(c, 200, "text/event-stream", &k->source, HEARTBEAT_MS);
+    look(k);
+}
+
+static void on_head(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
+                    struct str next)
+{
+    struct inbox *k = LIST_ITEM(l, struct inbox, list);
+    struct conn  *c = k->conn;
+    (void)rows, (void)count;
+    k->busy = false;
+    keep_place(k, next);
+    if (c && !e) {
+        begin(k, c);
+        return;
+    }
+    if (c)
+        conn_error(c, 503, "store_unavailable",
+                   "The store cannot be read at the moment. Try again in a moment.");
+    inbox_free(k);
+}
+
+static void on_left(struct conn_hold *h)
+{
+    LIST_ITEM(h, struct inbox, hold)->conn = NULL;
+}
+
 static struct inbox *inbox_new(struct app *a, struct request *q, struct str after)
 {
     struct inbox *k = mem_alloc(sizeof *k);
@@ -128,7 +164,6 @@ static struct inbox *inbox_new(struct app *a, struct request *q, struct str afte
     k->watcher.wake = wake;
     k->who = principal_copy(&k->arena, q->principal);
     k->all = approvals_all(a, q);
-    k->headless = !after.ptr;
     if (after.len && !str_is(after, "0")) keep_place(k, after);
     buf_lit(&k->out, ": here\n\n");
     if (!k->arena.failed && !k->out.err) return k;
@@ -153,7 +188,12 @@ void door_inbox(struct server *s, struct request *q)
                    "The server is out of memory; try again in a moment.");
         return;
     }
-    tidings_watch(hub_setup(a->hub)->tidings, &k->watcher);
-    conn_stream(q->conn, 200, "text/event-stream", &k->source, HEARTBEAT_MS);
-    look(k);
+    if (after.ptr) {
+        begin(k, q->conn);
+        return;
+    }
+    k->conn = q->conn;
+    k->hold.cancelled = on_left;
+    conn_hold(q->conn, &k->hold);
+    ask(k, STORE_EVENT_HEAD, on_head);
 }

@@ -47,6 +47,7 @@ struct openai_turn {
     struct command          *begins;
     struct openai_past      *past;
     size_t                   past_count, past_next;
+    struct follower          rest; /* of the next one, while it is still being answered */
     /* openai_find.c: the whole of it first, then what is shorter; and the next to be looked up */
     struct openai_beginning *beginnings;
     size_t                   beginning_count, beginning;

@@ -12,7 +12,9 @@
  *                   kept empty, or as "[stopped]", or not at all), what was done in that. Where the
  *                   client's program names its conversations, another name is another conversation.
  *                   While the very same request is still being answered, nobody knows what it will
- *                   do: then it is one request, and both are told the same
+ *                   do: then it is one request, and both are told the same. The same of one that
+ *                   it goes on from otherwise (its client may have left, and nobody saw it yet):
+ *                   then it waits until that one rests
  *
  * Two nodes may look at the same moment, and both find nothing. So what begins a thread has a
  * request id made of the request and of the newest that was found: of two that saw the same, the
@@ -73,6 +75,57 @@ static bool is_twin(struct openai_turn *t, struct thread *at)
     return true;
 }
 
+/* --- one that this request goes on from, and that is still being answered --- */
+
+static bool is_going(struct openai_turn *t, const struct thread *at)
+{
+    const struct openai_past *p = &t->past[t->past_next];
+    const struct fold        *f = thread_fold(at);
+    const struct fact *r = p->whole && p->response.ptr ? response_find(f, p->response) : NULL;
+    return r && run_live(f->run) && !run_waiting(f->run) && turn_repeats(t, r);
+}
+
+static void on_rest(struct follower *f)
+{
+    struct openai_turn *t = LIST_ITEM(f, struct openai_turn, rest);
+    bool                drains = hub_draining(t->ask.app->hub), stuck = thread_stuck(f->thread);
+    if (!drains && !stuck && (thread_away(f->thread) || is_going(t, f->thread))) return;
+    thread_unfollow(f);
+    if (drains) turn_refuse(t, 503, "restarting", "The server is restarting; try again.", STR_NONE);
+    else look(t);
+}
+
+static void on_deleted(struct follower *f)
+{
+    thread_unfollow(f);
+    look(LIST_ITEM(f, struct openai_turn, rest));
+}
+
+static void on_going(struct command *c, const struct receipt *a)
+{
+    struct openai_turn *t = c->ctx;
+    struct thread      *at = a->status < 400 ? a->thread : NULL;
+    t->rest = (struct follower){ .wake = on_rest, .over = on_deleted };
+    if (at && (thread_away(at) || is_going(t, at))) thread_follow(at, &t->rest);
+    else if (at || a->status == 404) look(t); /* just now it came to rest, or was deleted */
+    else turn_refuse(t, a->status, a->code, a->message, STR_NONE);
+    command_free(c);
+}
+
+/* True: it looks again when that one rests. */
+static bool waits_for(struct openai_turn *t, struct thread *at)
+{
+    if (!is_going(t, at)) return false;
+    struct command *c = turn_command(t, CMD_FOLLOW, on_going);
+    if (!c) {
+        turn_no_memory(t);
+        return true;
+    }
+    c->log.thread = arena_dup(&c->arena, thread_id(at)); /* this may be a copy */
+    hub_submit(t->ask.app->hub, c);
+    return true;
+}
+
 /* One that is gone did nothing that anybody could still be told of; one that cannot be read might
  * have. */
 static void on_look(struct command *c, const struct receipt *a)
@@ -80,11 +133,11 @@ static void on_look(struct command *c, const struct receipt *a)
     struct openai_turn *t = c->ctx;
     int                 status = a->status;
     const char         *code = a->code, *message = a->message;
-    bool                twin = status < 400 && a->thread && is_twin(t, a->thread);
-    if (!twin && status < 400 && a->thread)
-        add_effects(t, thread_fold(a->thread), &t->past[t->past_next]);
+    struct thread      *at = status < 400 ? a->thread : NULL;
+    bool                later = at && (is_twin(t, at) || waits_for(t, at));
+    if (at && !later) add_effects(t, thread_fold(at), &t->past[t->past_next]);
     command_free(c);
-    if (twin) return;
+    if (later) return;
     t->past_next++;
     if (status >= 400 && status != 404) turn_refuse(t, status, code, message, STR_NONE);
     else look(t);

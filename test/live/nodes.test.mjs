@@ -314,6 +314,20 @@ test('a new name and an end that the database did not answer for are told as uns
     check(unsure.includes(true), 'neither of them was ever on its way');
 }, { timeout_ms: 120000 });
 
+// Whoever sees the 200 of the stream believes to be told what is asked from then on.
+test('a stream of questions is answered when it is known from where on it tells, and not before', async (t) => {
+    const c = await cluster(t, { nodes: 2 }), [a, b] = c.nodes;
+    let here;
+    silence(a, true);
+    const opened = a.open('GET', '/v1/approvals/events').then((s) => { here = true; return s; });
+    await b.turn('Send 50 dollars to Hanako');
+    same(here, undefined, 'its database has not said where it is');
+    silence(a, false);
+    const s = await opened, asked = (await b.turn('Send 60 dollars to Hanako')).payload.awaiting[0];
+    await s.wait(() => s.events.find((e) => e.data?.event === 'asked' && e.data.approval.id === asked), 'what is asked after it');
+    await s.close();
+});
+
 // Of three the last is sent when the first is refused: were anybody made to wait twice, that one would come before them.
 test('nobody waits twice for a database that is away, and what they are told is of a database', async (t) => {
     const c = await cluster(t, { nodes: 2 }), [a, b] = c.nodes;

@@ -114,6 +114,30 @@ test('a first message whose answer was cut is known, however the client goes on:
     }
 });
 
+test('what goes on from a first message while that is still thought about waits for it: one payment, and a person is asked', async (t) => {
+    const at = await bank(t), model = await script(t), server = await t.serve({ config: { ...payments(at, { confirm: 'never' }), model: model.model } });
+    for (const [i, leaves] of [false, true].entries()) {
+        const first = { role: 'user', content: `Pay ${i}` }, call = [['process_payment', { recipient: `${i}`, amount: 50, currency: 'USD' }]];
+        let speak;
+        model.steps.splice(0, 9, call, ...(leaves ? [] : ['It is paid.']), call, 'Paid.');
+        model.thinks = new Promise((yes) => { speak = yes; });
+        const heard = model.heard.length, s = await server.open('POST', CHAT, { messages: [first], stream: true });
+        await until(() => model.heard.length > heard, 'the model to be asked');
+        const going = server.post(CHAT, { messages: [first, { role: 'assistant', content: '' }, { role: 'user', content: 'Did it work?' }] });
+        await until(async () => (await server.metrics()).parley_connections >= 3, 'it to be there');
+        same(model.heard.length, heard + 1, 'it waits');
+        if (leaves) {
+            await s.close();
+            await stopped(server, s.thread);
+            model.steps.splice(0, 9, call, call, 'Paid.'); // the first is for who has left
+        }
+        model.thinks = undefined;
+        speak();
+        const next = await going;
+        same([/yes \d{4}/.test(next.text), at.books.filter((x) => x.recipient === `${i}`).length], [!leaves, 1], next.text);
+    }
+});
+
 test('the same yes in words, sent again after its connection was cut, is told what came of it; it pays once', async (t) => {
     let pay;
     const at = await bank(t, () => new Promise((yes) => { pay = yes; })), model = await script(t);

@@ -127,7 +127,7 @@ export async function receiver(t, answer = () => 200) {
         req.on('end', async () => {
             const h = req.headers, mac = createHmac('sha256', Buffer.from(SECRET.slice(6), 'base64')).update(`${h['webhook-id']}.${h['webhook-timestamp']}.${text}`).digest('base64');
             const status = await answer(got.filter((g) => g.id === h['webhook-id']).length, got.length);
-            got.push({ id: h['webhook-id'], sound: h['webhook-signature'] === `v1,${mac}`, body: JSON.parse(text), status });
+            got.push({ id: h['webhook-id'], at: Number(h['webhook-timestamp']), sound: h['webhook-signature'] === `v1,${mac}`, body: JSON.parse(text), status });
             if (status === 'nothing') res.destroy();
             else res.writeHead(status, status === 302 ? { location: 'http://127.0.0.1:1/' } : {}).end();
         });

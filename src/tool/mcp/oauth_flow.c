@@ -360,11 +360,11 @@ static bool write_address(const struct oauth *o, const struct oauth_begin *b, st
 static void send_there(struct oauth *o)
 {
     char       state[PKCE_LETTERS], verifier[PKCE_LETTERS];
-    struct str s = str_n(state, sizeof state), v = str_n(verifier, sizeof verifier);
     struct buf url, sealed, scope;
 
     id_letters(state, sizeof state);
     id_letters(verifier, sizeof verifier);
+    struct str s = str_n(state, sizeof state), v = str_n(verifier, sizeof verifier);
     buf_init(&url, 0);
     buf_init(&sealed, 0);
     buf_init(&scope, 0);
