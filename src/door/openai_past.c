@@ -92,6 +92,8 @@ static void on_rest(struct follower *f)
     if (!drains && !stuck && (thread_away(f->thread) || is_going(t, f->thread))) return;
     thread_unfollow(f);
     if (drains) turn_refuse(t, 503, "restarting", "The server is restarting; try again.", STR_NONE);
+    else if (stuck)
+        turn_refuse(t, 503, "store_unavailable", "Nothing can be saved at the moment.", STR_NONE);
     else look(t);
 }
 
