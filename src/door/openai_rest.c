@@ -373,15 +373,18 @@ void openai_input(struct server *s, struct request *q)
 
 /* --- conversations ---------------------------------------------------------------------------- */
 
-static void reply_conversation(struct conn *c, struct str id, const struct fold *f)
+/* `labels`: as the request wanted them (others may have come since); STR_NONE: as they are. */
+static void reply_conversation(struct conn *c, struct str id, const struct fold *f,
+                               struct str labels)
 {
     struct buf   b;
     struct jsonw w;
+    if (!labels.ptr) labels = f && f->labelled ? f->labelled->data : STR("{}");
     json_reply_begin(&b, &w);
     jw_kstr(&w, "id", id);
     jw_kstrz(&w, "object", "conversation");
     jw_kint(&w, "created_at", (f && f->count ? f->facts[0]->at_ms : clock_wall_ms()) / 1000);
-    jw_kraw(&w, "metadata", f && f->labelled ? f->labelled->data : STR("{}"));
+    jw_kraw(&w, "metadata", labels);
     json_reply_end(c, 200, &b, &w);
 }
 
@@ -393,7 +396,9 @@ static void on_conversation(struct ask *k, struct command *c, const struct recei
     }
     conn_header(k->conn, "Parley-Thread", c->log.thread);
     if (c->kind == CMD_DELETE) reply_deleted(k->conn, c->log.thread, "conversation.deleted");
-    else reply_conversation(k->conn, c->log.thread, a->thread ? thread_fold(a->thread) : NULL);
+    else
+        reply_conversation(k->conn, c->log.thread, a->thread ? thread_fold(a->thread) : NULL,
+                           c->kind == CMD_FOLLOW ? STR_NONE : c->labels);
 }
 
 /* `labels`: of CREATE and LABEL. */

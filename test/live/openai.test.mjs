@@ -717,6 +717,9 @@ test('what a client keeps beside a conversation stays until it is changed', asyn
     same(told(await server.post(at, { metadata: most })), is(most), 'characters are counted');
     await server.restart('SIGKILL');
     same(told(await server.get(at)), is(most));
+    const many = Array.from({ length: 20 }, (_, i) => ({ n: String(i) }));
+    same((await Promise.all(many.map((metadata) => server.post(at, { metadata })))).map(told), many.map(is), 'each is told its own');
+    same(told(await server.post(at, { metadata: most })), is(most));
     const refused = (r) => [r.status, r.json.error.code, r.json.error.param];
     for (const metadata of [{ ...most, more: 'x' }, { ['k'.repeat(65)]: '' }, { k: 'v'.repeat(513) }])
         same(refused(await server.post(at, { metadata })), [400, 'invalid_value', 'metadata']);

@@ -279,12 +279,21 @@ export class Judge {
             if (!busy.length) break;
             await pause(300);
         } while (Date.now() < end);
-        for (const b of busy) this.say('rest', `${b} still runs ${Math.round(REST_MS * patience() / 1000)} s after everybody left`, { who: b.split('/')[0], thread: b.slice(b.indexOf('/') + 1), key: 'running' });
+        for (const b of busy) {
+            const who = b.split('/')[0], thread = b.slice(b.indexOf('/') + 1);
+            this.say('rest', `${b} still runs ${Math.round(REST_MS * patience() / 1000)} s after everybody left; ${await this.doing(who, thread)}`, { who, thread, key: 'running' });
+        }
         const lines = this.world.lines;
         this.calm = busy.length ? undefined : { from: this.world.model.log.length, at: Date.now() };
         await this.readable();
         if (!busy.length) await this.held();
         if (this.world.lines > lines + 200) this.say('log', `${this.world.lines - lines} log lines at rest`, { key: 'rest' });
+    }
+    // What a thread is at that does not come to rest: its newest messages, its steps, and what there is of everything.
+    async doing(who, thread) {
+        const shown = await this.get(who, `/v1/threads/${thread}`), steps = await this.get(who, `/v1/threads/${thread}/trace`), metrics = await this.get(who, '/metrics');
+        const counts = metrics.text?.split('\n').filter((l) => l && !/^#|_(bucket|sum|count|total)[ {]/.test(l)).join(', ');
+        return `shown ${JSON.stringify(shown.json?.messages?.slice(-2)).slice(-2000)}; steps ${steps.text?.slice(-1500)}; ${counts?.slice(0, 2000)}`;
     }
     // What is needed for work is given back when there is none, by the sanitizer some time later.
     async held(read = () => memory(this.world.child.pid), ms = REST_MS * patience()) {
