@@ -269,6 +269,10 @@ MUST_CHECK enum err thread_key(struct thread *t, const char *kind, struct str na
 MUST_CHECK enum err thread_match(struct thread *t, struct str match, bool alone);
 void        command_answer(struct thread *t, struct command *c, int status, const char *code,
                            const char *message);
+/* Out of whatever list it waits in, and done. What an earlier look found for it may have gone with
+ * its fold, so nothing of that is told. */
+void        command_turn_away(struct thread *t, struct command *c, int status, const char *code,
+                              const char *message);
 /* Since when the first of them waits that came from outside; 0: there is none. */
 uint64_t    thread_since(const struct list *commands);
 /* What somebody is told whose command the store did not take. */

@@ -101,10 +101,8 @@ bool thread_stranded(struct thread *t)
     LIST_EACH (n, &t->queue) {
         struct command *c = LIST_ITEM(n, struct command, node);
         if (c->kind >= CMD_EXPIRE || !(all || is_overdue(c))) continue;
-        list_remove(n);
         any = true;
-        command_answer(t, c, 503, "node_unreachable", unreachable(c));
-        c->done(c, &c->receipt);
+        command_turn_away(t, c, 503, "node_unreachable", unreachable(c));
     }
     if (all) drop_inside(t, false);
     t->busy = was;

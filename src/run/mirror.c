@@ -98,8 +98,7 @@ static bool stays_here(struct thread *t, struct command *c)
 {
     if (c->forwarded) {
         list_remove(&c->node);
-        command_answer(t, c, 503, NODE_MOVED, "Another node holds this conversation.");
-        c->receipt.thread = NULL;
+        c->receipt = (struct receipt){ .status = 503, .code = NODE_MOVED };
         c->done(c, &c->receipt);
         return true;
     }

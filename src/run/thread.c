@@ -68,15 +68,21 @@ struct thread *thread_new(struct hub *h, struct log_name log)
     return t;
 }
 
+void command_turn_away(struct thread *t, struct command *c, int status, const char *code,
+                       const char *message)
+{
+    list_remove(&c->node);
+    c->receipt = (struct receipt){ 0 };
+    command_answer(t, c, status, code, message);
+    c->done(c, &c->receipt);
+}
+
 void thread_refuse(struct thread *t, struct list *waiting, int status, const char *code,
                    const char *message)
 {
     LIST_EACH (n, waiting) {
         struct command *c = LIST_ITEM(n, struct command, node);
-        if (c->kind >= CMD_EXPIRE) continue;
-        list_remove(n);
-        command_answer(t, c, status, code, message);
-        c->done(c, &c->receipt);
+        if (c->kind < CMD_EXPIRE) command_turn_away(t, c, status, code, message);
     }
 }
 
@@ -180,8 +186,9 @@ bool thread_idle(const struct thread *t)
 {
     bool still = !run_live(t->fold.run) || run_waiting(t->fold.run) || t->hub->draining;
     if (t->mirror) still = mirror_quiet(t);
-    return still && !lookup_busy(t) && !t->loading && !t->inflight && !t->model && !t->stalled &&
-           list_empty(&t->queue) && list_empty(&t->parked) && list_empty(&t->jobs) &&
+    /* who waits to hear of tools is told where it is: in memory */
+    return still && !t->awaiting && !lookup_busy(t) && !t->loading && !t->inflight && !t->model &&
+           !t->stalled && list_empty(&t->queue) && list_empty(&t->parked) && list_empty(&t->jobs) &&
            list_empty(&t->followers);
 }
 

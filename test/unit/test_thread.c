@@ -323,6 +323,22 @@ TEST(a_message_that_waits_when_the_conversation_is_let_go_is_answered)
     CHECK(x.done && x.status == 503 && strcmp(x.code, "restarting") == 0);
 }
 
+/* It was looked at before, in a fold that was dropped with its batch. */
+TEST(a_command_that_is_turned_away_tells_nothing_of_an_earlier_look)
+{
+    struct stage    s;
+    struct said     x;
+    struct command *c;
+    stage_up(&s);
+    stage_gate(&s);
+    c = command(CMD_DECIDE, &x);
+    c->receipt = (struct receipt){ .run = STR("gone"), .id = STR("gone"), .seq = 7 };
+    list_add(&the_thread(&s)->parked, &c->node);
+    thread_refuse(the_thread(&s), &the_thread(&s)->parked, 503, "store_unavailable", "Later.");
+    CHECK(x.done && x.status == 503 && !x.run.len);
+    stage_down(&s);
+}
+
 /* As if the process had died here; the next one recovers. */
 static void dies(struct stage *s)
 {
@@ -419,6 +435,45 @@ TEST(a_run_that_waits_for_tools_through_many_crashes_is_not_given_up_for_that)
     UNTIL(s.speaking);
     ends(&s);
     CHECK_STR(story(&s), "message resumed step:end ended:complete");
+    stage_down(&s);
+}
+
+/* It waits for somebody, as far as its facts say, and there is room for no conversation that does;
+ * but what it asked died with the process, and how it ends only its tool can say. */
+TEST(a_form_that_died_with_its_process_is_not_forgotten_before_its_tool_is_known)
+{
+    struct stage s;
+    struct said  x;
+    stage_up(&s);
+    works(&s, "work", "{}");
+    s.job->ask(s.job, STR("Which account?"), STR("{}"));
+    UNTIL(waits(&s));
+    struct tool_job *lost = s.job;
+    struct hub      *dead = s.hub;
+    struct tool     *tool = registry_find(&s.registry, STR("work"));
+    int64_t          known = tool->changed_ms;
+    s.open[0] = NULL;
+    tool->changed_ms = TOOL_UNCHECKED;
+    s.setup.threads_max = 0;
+    stage_hub(&s); /* the old one is left as a dead process leaves it */
+    hub_recover(s.hub);
+    UNTIL(the_thread(&s) && the_thread(&s)->awaiting);
+    struct command *other = command(CMD_MESSAGE, &x);
+    other->log.thread = STR("t_2");
+    other->message.text = STR("hello");
+    CHECK(sent(&s, other, &x).status == 200);
+    UNTIL(s.speaking);
+    stops(&s, STOP_END);
+    struct thread *b = hub_find(s.hub, (struct log_name){ STR("ann"), STR("t_2") });
+    UNTIL(thread_idle(b));
+    REQUIRE(the_thread(&s));
+    tool->changed_ms = known;
+    registry_tell(&s.registry);
+    UNTIL(s.speaking);
+    ends(&s);
+    lost->finish(lost, &(struct tool_result){ .outcome = TOOL_CANCELLED, .text = STR("gone") });
+    UNTIL(!hub_jobs(dead));
+    hub_free(dead);
     stage_down(&s);
 }
 
