@@ -1,9 +1,7 @@
 /* live.c -- /live: the WebSocket of BIDI mode. One socket, many turns of one thread.
  *
- * Down come the chunks of the AI SDK stream (adk form; ?approval=native for the
- * other), in one of two framings chosen by subprotocol; beside them bare control
- * frames: hello, ack, error, pong, data-approval. Up come messages, answers, results,
- * claims, stop, resume. An answer is the same command as over HTTP; only the carrier differs.
+ * Down come chunks and control frames (live_frames.c). Up come messages, answers, results, claims,
+ * stop, resume. An answer is the same command as over HTTP; only the carrier differs.
  *
  * A socket is bound to its thread: the one in its address, or else the one that its first message
  * names by `id` (without: the one that hello named). In parley.sse.v1 with the adk form one turn is
@@ -12,214 +10,15 @@
  */
 #include "base/clock.h"
 #include "base/id.h"
-#include "base/log.h"
-#include "dialect/dialect.h"
-#include "dialect/payload.h"
 #include "door/chat.h"
 #include "door/knock.h"
-#include "http/ws.h"
+#include "door/live_int.h"
 
 #define BAD_JSON_MAX 3
 /* commands of one socket that are not answered yet: each holds its message */
 #define UNDER_WAY_MAX 64
 #define PING_FREE_MS  1000 /* one that comes sooner after another counts as a message */
 #define NOT_SAID      "the first message does not say who it is"
-
-enum framing_kind { FRAMES_SSE, FRAMES_JSON };
-
-struct live {
-    struct source      source;
-    struct ws_peer     peer;
-    struct follower    follower;
-    struct app        *app;
-    struct conn       *conn; /* NULL: gone; freed when nothing is under way any more */
-    const struct door *door;
-    struct encoder     enc;
-    enum framing_kind  frames;
-    bool               native, may_decide;
-    /* no thread was named yet: `thread` is one that nobody has */
-    bool               unbound;
-    /* its first message named another thread than hello had */
-    bool               renamed;
-    bool               left; /* the source is gone: nothing may be joined any more */
-    /* the thread it named is being read; nothing else is joined meanwhile */
-    bool               joining;
-    struct knock      *knock; /* NULL: it is known who this is */
-    int64_t            tab;   /* what it claims calls by; 0: nothing yet */
-    unsigned           bad_json, pending, refused;
-    uint64_t           pinged_ms; /* when the last ping was that counted as nothing */
-    /* decisions up to here were broadcast to this socket */
-    uint64_t           approvals_seq;
-    /* asked for while an item was half out: begins after it */
-    bool               resume;
-    uint64_t           resume_seq, resume_units;
-    struct str         owner, roles, claims, thread; /* in arena */
-    struct arena       arena;
-};
-
-/* --- frames down ------------------------------------------------------------------------------ */
-
-static void frame_begin(struct encoder *e, bool with_id)
-{
-    struct live *l = e->ctx;
-    (void)with_id;
-    if (l->frames == FRAMES_SSE) buf_lit(e->out, "data: ");
-    else
-        buf_printf(e->out, "{\"id\":\"%llu.%llu\",\"event\":", (unsigned long long)e->seq,
-                   (unsigned long long)e->units);
-}
-
-static void frame_end(struct encoder *e)
-{
-    buf_lit(e->out, ((struct live *)e->ctx)->frames == FRAMES_SSE ? "\n\n" : "}");
-}
-
-static void frame_raw(struct encoder *e, struct str text)
-{
-    struct live *l = e->ctx;
-    if (l->frames == FRAMES_JSON) buf_lit(e->out, "{\"done\":true}");
-    else {
-        buf_lit(e->out, "data: ");
-        buf_str(e->out, text);
-        buf_lit(e->out, "\n\n");
-    }
-}
-
-static void frame_put(struct encoder *e, struct buf *out, struct str piece, bool first, bool last)
-{
-    ws_frame_part(&((struct live *)e->ctx)->source, out, piece, first, last);
-}
-
-static const struct carrier FRAMES = {
-    .need = 2048,
-    .around = 512,
-    .head = WS_FRAME_HEAD,
-    .begin = frame_begin,
-    .end = frame_end,
-    .raw = frame_raw,
-    .put = frame_put,
-};
-
-/* Control frames are bare JSON in both framings. */
-static void control_begin(struct buf *b, struct jsonw *w, const char *type)
-{
-    buf_init(b, 0);
-    jsonw_init(w, b);
-    jw_obj(w);
-    jw_kstrz(w, "type", type);
-}
-
-static void control_send(struct live *l, struct buf *b, struct jsonw *w)
-{
-    jw_end_obj(w);
-    if (l->conn && !b->err) conn_ws_send(l->conn, buf_view(b));
-    buf_done(b);
-}
-
-static void send_error(struct live *l, const char *code, const char *message, struct str for_id)
-{
-    struct buf   b;
-    struct jsonw w;
-    control_begin(&b, &w, "error");
-    jw_kstrz(&w, "code", code);
-    jw_kstrz(&w, "message", message);
-    if (for_id.len) jw_kstr(&w, "for", for_id);
-    control_send(l, &b, &w);
-}
-
-/* A message that is not taken, whose sender reads a stream: that stream is told, and ends. */
-static void refuse_message(struct live *l, const char *code, const char *message, struct str for_id)
-{
-    struct buf   b;
-    struct jsonw w;
-    send_error(l, code, message, for_id);
-    if (!l->conn || l->frames != FRAMES_SSE) return;
-    buf_init(&b, 0);
-    buf_lit(&b, "data: ");
-    jsonw_init(&w, &b);
-    jw_obj(&w);
-    jw_kstrz(&w, "type", "error");
-    jw_kstrz(&w, "errorText", message);
-    jw_end_obj(&w);
-    buf_lit(&b, "\n\n");
-    if (!b.err) conn_ws_send(l->conn, buf_view(&b));
-    conn_ws_send(l->conn, STR("data: [DONE]\n\n"));
-    buf_done(&b);
-}
-
-static void send_ack(struct live *l, struct str for_id, const char *status, bool duplicate)
-{
-    struct buf   b;
-    struct jsonw w;
-    control_begin(&b, &w, "ack");
-    jw_kstr(&w, "for", for_id);
-    jw_kstrz(&w, "status", status);
-    jw_kbool(&w, "duplicate", duplicate);
-    control_send(l, &b, &w);
-}
-
-static void write_lists(struct jsonw *w, const struct fold *f)
-{
-    const struct run *r = f && run_live(f->run) ? f->run : NULL;
-    jw_key(w, "pending");
-    jw_arr(w);
-    for (size_t i = 0; r && i < r->call_count; i++) {
-        const struct fact *gate = call_gate(r->calls[i]);
-        if (!gate) continue;
-        jw_obj(w);
-        payload_gate(w, "id", f, r->calls[i], gate);
-        jw_end_obj(w);
-    }
-    jw_end_arr(w);
-    jw_key(w, "offered");
-    jw_arr(w);
-    for (size_t i = 0; r && i < r->call_count; i++) {
-        const struct call *c = r->calls[i];
-        if (!c->client || c->state != CALL_STARTED) continue;
-        jw_obj(w);
-        jw_kstr(w, "tool_use_id", c->id);
-        jw_kstr(w, "tool", c->tool);
-        payload_input(w, "input", c);
-        jw_end_obj(w);
-    }
-    jw_end_arr(w);
-}
-
-static void send_hello(struct live *l, uint64_t after)
-{
-    struct buf   b;
-    struct jsonw w;
-    char         place[32];
-    control_begin(&b, &w, "hello");
-    jw_kstrz(&w, "protocol", l->frames == FRAMES_JSON ? "parley.json.v1" : "parley.sse.v1");
-    jw_kstr(&w, "thread", l->thread);
-    snprintf(place, sizeof place, "%llu.0", (unsigned long long)after);
-    jw_kstrz(&w, "after", place);
-    write_lists(&w, l->follower.thread ? thread_fold(l->follower.thread) : NULL);
-    control_send(l, &b, &w);
-}
-
-/* Every socket of the thread hears of a decision, whoever made it and wherever. */
-static void send_decisions(struct live *l)
-{
-    const struct thread *t = l->follower.thread;
-    const struct fold   *f = thread_fold(t);
-    for (; l->approvals_seq < thread_committed(t); l->approvals_seq++) {
-        const struct fact *x = f->facts[l->approvals_seq];
-        struct buf         b;
-        struct jsonw       w;
-        if (x->kind != FACT_DECIDED && x->kind != FACT_SETTLED) continue;
-        control_begin(&b, &w, "data-approval");
-        jw_kstr(&w, "id", x->id.len ? x->id : x->call);
-        jw_key(&w, "data");
-        jw_obj(&w);
-        jw_kstrz(&w, "status", word_name(x->outcome));
-        jw_key(&w, "decided_by");
-        jw_str_or_null(&w, x->by.len ? x->by : STR_NONE);
-        jw_end_obj(&w);
-        control_send(l, &b, &w);
-    }
-}
 
 /* --- the source ------------------------------------------------------------------------------- */
 
@@ -233,7 +32,7 @@ static void place(struct live *l, struct stream_start start)
     start.mode = STREAM_THREAD;
     start.native = l->native;
     start.whole = is_whole(l);
-    encoder_start(&l->enc, l->door->dialect, &FRAMES, l, l->follower.thread, &start);
+    encoder_start(&l->enc, l->door->dialect, &live_carrier, l, l->follower.thread, &start);
     source_wake(&l->source);
 }
 
@@ -262,7 +61,7 @@ static enum pull pull(struct source *s, struct buf *out, size_t room)
 static void wake(struct follower *f)
 {
     struct live *l = LIST_ITEM(f, struct live, follower);
-    send_decisions(l);
+    live_send_decisions(l);
     source_wake(&l->source);
 }
 
@@ -323,7 +122,7 @@ static void greet(struct live *l, struct thread *t)
     bool              running = run_live(r) && (is_whole(l) || !run_waiting(r));
     uint64_t          after = running ? r->first->seq - 1 : thread_committed(t);
     join(l, t, after, running);
-    send_hello(l, after);
+    live_send_hello(l, after);
 }
 
 static void on_join(struct command *c, const struct receipt *a)
@@ -343,8 +142,8 @@ static struct command *live_command(struct live *l, enum command_kind kind,
 {
     struct command *c = command_new(kind);
     if (!c) {
-        send_error(l, "out_of_memory", "The server is out of memory; try again in a moment.",
-                   STR_NONE);
+        live_send_error(l, "out_of_memory", "The server is out of memory; try again in a moment.",
+                        STR_NONE);
         return NULL;
     }
     c->log = (struct log_name){ l->owner, l->thread };
@@ -380,7 +179,7 @@ static void ensure_joined(struct live *l, struct thread *t, uint64_t seq)
         l->renamed = true;
     }
     join(l, t, seq, false);
-    if (l->renamed) send_hello(l, seq);
+    if (l->renamed) live_send_hello(l, seq);
     l->renamed = false;
 }
 
@@ -405,14 +204,14 @@ static void on_turn(struct chat_turn *chat, const struct chat_result *r)
 {
     struct live_turn *t = LIST_ITEM(chat, struct live_turn, chat);
     struct live      *l = t->live;
-    if (r->status >= 400) refuse_message(l, r->code, r->message, t->answer_id);
+    if (r->status >= 400) live_refuse_message(l, r->code, r->message, t->answer_id);
     else {
         ensure_joined(l, r->thread, r->seq);
         if (r->continuation)
-            send_ack(l, t->answer_id.len ? t->answer_id : r->id, "recorded", r->duplicate);
+            live_send_ack(l, t->answer_id.len ? t->answer_id : r->id, "recorded", r->duplicate);
         else if (r->replay)
-            send_ack(l, t->request_id, "recorded",
-                     true); /* its run was told on this thread, or is being told */
+            live_send_ack(l, t->request_id, "recorded",
+                          true); /* its run was told on this thread, or is being told */
     }
     l->pending--;
     release(l);
@@ -433,8 +232,8 @@ static bool bind_thread(struct live *l, struct str id)
 
 static void no_memory(struct live *l)
 {
-    refuse_message(l, "out_of_memory", "The server is out of memory; try again in a moment.",
-                   STR_NONE);
+    live_refuse_message(l, "out_of_memory", "The server is out of memory; try again in a moment.",
+                        STR_NONE);
 }
 
 /* `text`, or `messages` as the AI SDK has them. */
@@ -442,9 +241,9 @@ static void up_message(struct live *l, const struct jv *m)
 {
     struct str id = jv_str_at(m, "id");
     if (!bind_thread(l, id)) {
-        refuse_message(l, "bad_id",
-                       "\"id\" may have letters, digits, - and _, and at most 128 of them.",
-                       STR_NONE);
+        live_refuse_message(l, "bad_id",
+                            "\"id\" may have letters, digits, - and _, and at most 128 of them.",
+                            STR_NONE);
         return;
     }
     struct live_turn *t = mem_alloc(sizeof *t);
@@ -475,16 +274,16 @@ static void on_answer(struct command *c, const struct receipt *a)
     struct live *l = c->ctx;
     struct str   for_id = c->answer_id.len ? c->answer_id : c->id;
     l->pending--;
-    if (a->status >= 400) send_error(l, a->code, a->message, for_id);
+    if (a->status >= 400) live_send_error(l, a->code, a->message, for_id);
     else if (c->kind == CMD_DECIDE) {
         const struct fact *d = fold_verdict(thread_fold(a->thread), c->id);
-        send_ack(l, for_id, d ? word_name(d->outcome) : "recorded", a->duplicate);
+        live_send_ack(l, for_id, d ? word_name(d->outcome) : "recorded", a->duplicate);
     } else
-        send_ack(l, for_id.len ? for_id : a->run,
-                 c->kind == CMD_CLAIM  ? "claimed"
-                 : c->kind == CMD_STOP ? "stopped"
-                                       : "recorded",
-                 a->duplicate);
+        live_send_ack(l, for_id.len ? for_id : a->run,
+                      c->kind == CMD_CLAIM  ? "claimed"
+                      : c->kind == CMD_STOP ? "stopped"
+                                            : "recorded",
+                      a->duplicate);
     release(l);
     command_free(c);
 }
@@ -501,7 +300,7 @@ static bool copy_tree(struct command *c, const struct jv *v, const struct jv **o
 static void refuse(struct live *l, struct command *c, const struct refusal *why)
 {
     if (is_suspicious(why)) log_refused(l->owner, l->door->via, l->thread, c->id, why->code);
-    send_error(l, why->code, why->message, c->id);
+    live_send_error(l, why->code, why->message, c->id);
     command_free(c);
 }
 
@@ -563,8 +362,8 @@ static void up_resume(struct live *l, const struct jv *m)
     uint64_t       seq, units;
     struct thread *t = l->follower.thread;
     if (!place_parse(jv_str_at(m, "after"), &seq, &units) || (t && !place_fits(t, seq, units))) {
-        send_error(l, "bad_place", "\"after\" must be a place like 41.17 of this conversation.",
-                   STR_NONE);
+        live_send_error(l, "bad_place",
+                        "\"after\" must be a place like 41.17 of this conversation.", STR_NONE);
         return;
     }
     if (!t) return; /* nothing was said yet */
@@ -576,11 +375,8 @@ static void up_resume(struct live *l, const struct jv *m)
 
 static void up_ping(struct live *l, const struct jv *m)
 {
-    struct buf   b;
-    struct jsonw w;
-    control_begin(&b, &w, "pong");
-    jw_kraw(&w, "timestamp", jv_get(m, "timestamp") ? jv_get(m, "timestamp")->raw : STR("null"));
-    control_send(l, &b, &w);
+    const struct jv *stamp = jv_get(m, "timestamp");
+    live_send_pong(l, stamp ? stamp->raw : STR("null"));
 }
 
 /* '-' and '_' are the same in types. */
@@ -595,8 +391,8 @@ static bool type_is(struct str type, const char *name)
 static void refuse_any(struct live *l, struct str type, const char *code, const char *message,
                        struct str for_id)
 {
-    if (type_is(type, "message")) refuse_message(l, code, message, for_id);
-    else send_error(l, code, message, for_id);
+    if (type_is(type, "message")) live_refuse_message(l, code, message, for_id);
+    else live_send_error(l, code, message, for_id);
 }
 
 /* A sign of life now and then. */
@@ -638,14 +434,14 @@ static void dispatch(struct live *l, struct str type, const struct jv *m)
     else if (type_is(type, "ping")) up_ping(l, m);
     else if (type_is(type, "auth")) return; /* it is known already */
     else if (type_is(type, "audio_control") || type_is(type, "audio_chunk"))
-        send_error(l, "unsupported", "Audio is not built yet.", STR_NONE);
+        live_send_error(l, "unsupported", "Audio is not built yet.", STR_NONE);
     else if (too_many(l, type, m)) return;
     else if (type_is(type, "message")) up_message(l, m);
     else if (type_is(type, "tool_result")) up_result(l, m);
     else if (type_is(type, "approval")) up_approval(l, m);
     else if (type_is(type, "claim")) up_claim(l, m);
     else if (type_is(type, "interrupt")) up_interrupt(l, m);
-    else send_error(l, "unknown_type", "This type of message is not known here.", STR_NONE);
+    else live_send_error(l, "unknown_type", "This type of message is not known here.", STR_NONE);
 }
 
 static void join_thread(struct live *l);
@@ -730,13 +526,13 @@ static void on_message(struct ws_peer *p, struct str text, bool binary)
     }
     if (binary) {
         if (!too_fast(l, STR("")))
-            send_error(l, "unsupported", "Audio is not built yet.", STR_NONE);
+            live_send_error(l, "unsupported", "Audio is not built yet.", STR_NONE);
         return;
     }
     arena_init(&a, 0);
     if (json_parse(&a, text, &m, NULL) != OK || m->type != JSON_OBJECT) {
         if (l->knock) unauthorized(l, NOT_SAID);
-        else send_error(l, "bad_json", "A message must be a JSON object.", STR_NONE);
+        else live_send_error(l, "bad_json", "A message must be a JSON object.", STR_NONE);
         if (++l->bad_json >= BAD_JSON_MAX) conn_ws_close(l->conn, 1007, "bad JSON again and again");
     } else {
         /* flat or nested: both are in use */
@@ -763,7 +559,7 @@ static bool offers(const struct request *q, const char *protocol)
 static void join_thread(struct live *l)
 {
     if (l->unbound) {
-        send_hello(l, 0);
+        live_send_hello(l, 0);
         return;
     }
     if (!id_valid(l->thread, 128)) {
