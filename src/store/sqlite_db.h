@@ -10,7 +10,8 @@
  *   sqlite_erase.c   ... of removals, of words that go, and of checkpoints
  *   sqlite_said.c    ... and when there is none: the index of what was said, and what both indexes
  *                    are to be rid of
- *   sqlite_read.c    what the reader thread does with a request, and the finder with a search
+ *   sqlite_read.c    what the reader thread does with a request
+ *   sqlite_find.c    ... and the finder with a search
  *   sqlite_walk.c    all of it, for whoever looks at everything
  *   sqlite_fault.c   in test builds: writes, syncs and memory that fail when told to
  *
@@ -183,7 +184,7 @@ const char *db_wal_vfs(void);
 void db_faults(void); /* before the first use of SQLite */
 #endif
 
-/* --- work (sqlite_write.c, sqlite_read.c) ------------------------------------------ */
+/* --- work (sqlite_write.c, sqlite_read.c, sqlite_find.c) ---------------------------- */
 
 extern const char *const db_write_sql[], *const db_read_sql[];
 #define DB_WRITE_SQL_COUNT 80
