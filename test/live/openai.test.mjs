@@ -1,7 +1,7 @@
-// Clients of OpenAI's shapes: /v1/responses, /v1/chat/completions, /v1/models, /v1/conversations.
-import { check, oneProcess, parley, same, settled, test, until } from './lib.mjs';
-import { Chat, asksOf, callsOf, codeOf, respond, sound, stream, textOf, whole } from './openai.mjs';
-import { as, auth, bank, decide, payments, say, script, still } from './org.mjs';
+// Clients of OpenAI's shapes: /v1/responses, /v1/chat/completions, /v1/models.
+import { check, same, settled, test, until } from './lib.mjs';
+import { Chat, asksOf, callsOf, codeOf, respond, sound, stream, textOf } from './openai.mjs';
+import { as, auth, bank, payments, script } from './org.mjs';
 
 const PAY = 'Send 50 dollars to Hanako';
 const refusal = async (promise) => { try { await promise; } catch (e) { return [e.status, e.error?.code, e.error?.param]; } throw new Error('it was not refused'); };
@@ -197,14 +197,14 @@ test('who asks for more questions gets them, or hears that they cannot', async (
     const b = await bank(t), model = await script(t), server = await t.serve({ config: payments(b, { confirm: 'never' }, { model: model.model }) });
     const own = (require_approval) => [{ type: 'mcp', server_label: 'parley', require_approval }];
     for (const strict of ['always', { always: { tool_names: ['pay'] } }, { always: { read_only: false } }, { never: { tool_names: ['other'] } }]) {
-        model.steps.push(pay(50));
+        model.steps.push([['process_payment', { recipient: 'Hanako', amount: 50 }]]);
         const r = await respond(server, { input: 'Pay', tools: own(strict) });
         check(r.output.some((x) => x.type === 'mcp_approval_request'), JSON.stringify([strict, r.output]));
     }
     for (const odd of ['Always', true, ['pay'], 5]) same(await refusal(respond(server, { input: 'Pay', tools: own(odd) })), [400, 'unsupported_value', 'tools[0].require_approval']);
     same(await refusal(respond(server, { input: 'Pay', max_tool_calls: 1 })), [400, 'unsupported_parameter', 'max_tool_calls']);
     same(await refusal(respond(server, { input: [{ type: 'note', role: 'user', content: 'Words' }] })), [400, 'unsupported_value', 'input[0].type']);
-    same(paid(b), [], 'nothing was paid');
+    same(b.books, [], 'nothing was paid');
 });
 
 test('a no runs nothing, and says so', async (t) => {
@@ -217,6 +217,15 @@ test('a no runs nothing, and says so', async (t) => {
     same([call.status, call.output], ['failed', null]);
     check(/User denied execution/.test(call.error.content[0].text), JSON.stringify(call.error));
     same(server.ledger(), []);
+});
+
+test('yes and no to one question in one request decide nothing', async (t) => {
+    const server = await t.serve({ config: { demo: { tools: true } } });
+    const asked = await respond(server, { input: PAY }), id = asksOf(asked)[0].id;
+    const answer = (approve) => ({ type: 'mcp_approval_response', approval_request_id: id, approve });
+    for (const both of [[true, false], [false, true]])
+        same((await refusal(respond(server, { previous_response_id: asked.id, input: both.map(answer) })))[1], 'contradiction');
+    same((await server.get(`/v1/approvals/${id}`)).json.status, 'pending');
 });
 
 test('the extension has items of its own', async (t) => {
@@ -452,16 +461,6 @@ test('cancel, delete, background', async (t) => {
     same(await refusal(respond(server, { previous_response_id: done.id, input: 'x' })), [400, 'previous_response_not_found', 'previous_response_id']);
 });
 
-test('a conversation begins empty, and says so to who would bring it words', async (t) => {
-    const server = await t.serve(), words = [{ type: 'message', role: 'user', content: 'My dog is called Rex.' }];
-    const made = (body) => server.post('/v1/conversations', body).then((r) => [r.status, r.json.error?.code, r.json.error?.param ?? null]);
-    same(await made({ items: words }), [400, 'unsupported_parameter', 'items']);
-    same(await made({ items: 'x' }), [400, 'unsupported_parameter', 'items']);
-    for (const metadata of [5, { a: 1 }]) same(await made({ metadata }), [400, 'invalid_type', 'metadata']);
-    for (const body of ['no json', '[1]', '{']) same(await made(body), [400, 'bad_json', null]);
-    for (const body of [undefined, {}, { items: [], metadata: { topic: 'demo' } }]) same((await made(body))[0], 200);
-});
-
 test('what was said to a deleted response may be said again', async (t) => {
     const server = await t.serve();
     const made = new Set();
@@ -480,282 +479,6 @@ test('an SDK that repeats its request is told the same response', async (t) => {
     check((await respond(server, body)).id !== first.id, 'the same words without it are another request');
     const keyed = await respond(server, { input: 'Hello' }, { 'idempotency-key': 'k-1' });
     same((await respond(server, { input: 'Something else' }, { 'idempotency-key': 'k-1' })).id, keyed.id);
-});
-
-// --- the same once more ------------------------------------------------------------------------------
-
-// A bank whose payments ask above 100 only, and a model that pays as it is told.
-const SMALL = { confirm: { when: { pointer: '/amount', op: '>', value: 100 } } };
-const pay = (amount) => [['process_payment', { recipient: 'Hanako', amount }]];
-const TOLD = /A version of this conversation that was replaced has already run these tools[^]*process_payment/;
-const lastWords = (model) => JSON.stringify(model.heard.at(-1).messages.findLast((m) => m.role === 'user'));
-const paid = (b) => b.books.map((x) => x.amount);
-
-test('a request sent again goes on from the same response, and what was paid there asks', async (t) => {
-    const b = await bank(t), model = await script(t, 'Hello.');
-    const server = await t.serve({ config: payments(b, SMALL, { model: model.model }) });
-    const hello = await respond(server, { input: 'Hello' });
-    const body = { input: 'Pay Hanako', previous_response_id: hello.id };
-    model.steps.push(pay(52), 'Paid.');
-    same(asksOf(await respond(server, body)), []);
-    check(!TOLD.test(JSON.stringify(model.heard)), 'nothing was replaced yet');
-    for (const input of [body.input, body.input, 'Pay her, please']) {
-        model.steps.push(pay(52));
-        const again = await respond(server, { ...body, input });
-        same([asksOf(again).length, paid(b)], [1, [52]], 'a person is asked');
-        check(TOLD.test(lastWords(model)), 'and the model knows of it');
-    }
-    model.steps.push(pay(53), 'Paid.');
-    same([asksOf(await respond(server, body)).length, paid(b)], [0, [52, 53]], 'another payment is another payment');
-    model.steps.push(pay(53));
-    same([asksOf(await respond(server, body)).length, paid(b)], [1, [52, 53]], 'also one that only another copy made');
-    model.steps.push(pay(52));
-    const asked = await respond(server, body), [q] = asksOf(asked);
-    const yes = { input: [{ type: 'mcp_approval_response', approval_request_id: q.id, approve: true }], previous_response_id: asked.id };
-    await respond(server, yes);
-    same(paid(b), [52, 53, 52], 'a yes is a yes');
-    model.steps.push(pay(53));
-    const later = await respond(server, { input: 'And again', previous_response_id: asked.id });
-    same([asksOf(later).length, paid(b).length], [1, 3], 'a copy of a copy knows it, too');
-});
-
-test('the same request sent again while its model thinks is one request: both are told the same, and it is paid once', async (t) => {
-    const b = await bank(t), model = await script(t, 'Hello.');
-    const server = await t.serve({ config: payments(b, SMALL, { model: model.model }) });
-    const hello = await respond(server, { input: 'Hello' });
-    const bodies = [['/v1/responses', { input: 'Pay Hanako', stream: true }], ['/v1/responses', { input: 'Pay Hanako', previous_response_id: hello.id, stream: true }],
-        ['/v1/chat/completions', { model: 'parley', messages: [{ role: 'user', content: 'Pay Hanako now' }], stream: true }]];
-    for (const [i, [door, body]] of bodies.entries()) {
-        const amount = 50 + i, heard = model.heard.length;
-        let speak;
-        model.thinks = new Promise((yes) => { speak = yes; });
-        model.steps.push(pay(amount), 'Paid.', pay(amount), 'Paid.');
-        const first = await server.open('POST', door, body);
-        await until(() => model.heard.length === heard + 1, 'the model is asked');
-        const second = await server.open('POST', door, body);
-        same(second.thread, first.thread, 'the same conversation');
-        if (i === 2) await first.close();                  // whoever left does not stop what the other one reads
-        speak();
-        for (const s of i === 2 ? [second] : [first, second]) check(/Paid\./.test((await s.read()).text), s.text);
-        same(paid(b).filter((x) => x === amount).length, 1, door);
-        model.steps.length = 0;
-    }
-});
-
-test('the same request many times at the same moment is one request', async (t) => {
-    const b = await bank(t), model = await script(t);
-    const server = await t.serve({ config: payments(b, SMALL, { model: model.model }) });
-    const hello = await respond(server, { input: 'Hello' });
-    for (const [i, more] of [{}, { previous_response_id: hello.id }].entries()) {
-        const amount = 60 + i;
-        let speak;
-        model.thinks = new Promise((yes) => { speak = yes; });
-        model.steps.push(...Array(8).fill([pay(amount), 'Paid.']).flat());
-        const all = await Promise.all(Array.from({ length: 8 }, () => server.open('POST', '/v1/responses', { input: `Pay Hanako ${i}`, stream: true, ...more })));
-        same(new Set(all.map((x) => x.thread)).size, 1, 'one conversation');
-        speak();
-        for (const x of all) check(/Paid\./.test((await x.read()).text), x.text);
-        same(paid(b).filter((x) => x === amount).length, 1);
-        model.steps.length = 0;
-    }
-});
-
-test('the same words in another form while the first are thought about: their payments happen once', async (t) => {
-    const b = await bank(t), model = await script(t, 'Hello.');
-    const server = await t.serve({ config: payments(b, SMALL, { model: model.model }) });
-    const hello = await respond(server, { input: 'Hello' });
-    const chat = { model: 'parley', messages: [{ role: 'user', content: 'Pay Hanako now' }] }, plain = { input: 'Pay Hanako' }, more = { ...plain, previous_response_id: hello.id };
-    const C = '/v1/chat/completions', R = '/v1/responses';
-    const forms = { 'not streamed': [[R, plain], [R, { ...plain, stream: true }]], 'another temperature': [[C, chat], [C, { ...chat, temperature: 1 }]], 'from a response': [[R, more], [R, { ...more, temperature: 1 }]],
-        'the other door': [[C, { ...chat, messages: [{ role: 'user', content: 'Pay her' }] }], [R, { input: 'Pay her' }]], 'an SDK that falls back': [[R, { input: 'Pay them', stream: true }], [R, { input: 'Pay them' }, { 'x-stainless-retry-count': '1' }]] };
-    for (const [i, [form, requests]] of Object.entries(forms).entries()) {
-        const amount = 70 + i, heard = model.heard.length;
-        let speak;
-        model.thinks = new Promise((yes) => { speak = yes; });
-        const twice = [...pay(amount), ...pay(amount)];
-        model.steps.push(twice, twice, 'Paid.', 'Paid.');
-        const open = requests.map(([path, body, headers]) => server.open('POST', path, body, headers));
-        await until(() => model.heard.length === heard + 2, `${form}: the model is asked by both`);
-        speak();
-        for (const x of open) { const { text } = await (await x).read(); check(/Paid\./.test(text), `${form}: ${text}`); }
-        same(paid(b).filter((x) => x === amount).length, 2, `${form}: what one request wanted twice happened twice, and not four times`);
-        model.steps.length = 0;
-    }
-});
-
-test('a first message sent again is asked about, at both doors; another one, or another chat, is not', async (t) => {
-    const b = await bank(t), model = await script(t);
-    const server = await t.serve({ config: payments(b, SMALL, { model: model.model, openai: { chat_headers: ['x-chat'] } }) });
-    const chat = async (content, headers) => {
-        model.steps.splice(0, 9, pay(52), 'Paid.');
-        const c = new Chat(server, { headers });
-        await c.say(content);
-        return !!c.code;
-    };
-    same([await chat('Pay Hanako'), await chat('Pay Hanako'), await chat('Pay Hanako')], [false, true, true]);
-    check(TOLD.test(lastWords(model)), 'the model was told');
-    same(b.books.length, 1);
-    same(await chat('Pay Hanako her wage'), false, 'other words');
-    same([await chat('Pay', { 'x-chat': 'a' }), await chat('Pay', { 'x-chat': 'b' }), await chat('Pay', { 'x-chat': 'b' })], [false, false, true], 'the program names its chats');
-    model.steps.splice(0, 9, pay(52), 'Paid.', pay(52));
-    const words = { input: 'The rent, please' };
-    same([asksOf(await respond(server, words)).length, asksOf(await respond(server, words)).length], [0, 1]);
-    same(b.books.length, 5);
-    model.steps.splice(0, 9);
-    const first = await respond(server, words, { 'idempotency-key': 'k-1' });
-    same((await respond(server, words, { 'idempotency-key': 'k-1' })).id, first.id, 'a retry that says so is still attached');
-});
-
-test('of two chats that began alike, the words that paid in one are not new in the other', async (t) => {
-    const b = await bank(t), model = await script(t, 'Hello.', 'Hello.');
-    const server = await t.serve({ config: payments(b, SMALL, { model: model.model }) });
-    const chats = [new Chat(server), new Chat(server)];
-    for (const c of chats) await c.say('Hello');
-    check(chats[0].thread !== chats[1].thread, 'two threads');
-    const said = [];
-    for (const c of chats) {
-        model.steps.splice(0, 9, pay(52), 'Paid.');
-        await c.say('Pay Hanako');
-        said.push(!!c.code);
-    }
-    same([said, paid(b)], [[false, true], [52]]);
-    model.steps.splice(0, 9, 'A story.', 'A story.');
-    const thread = chats[1].thread;
-    await chats[1].say('Tell me a story');
-    same(chats[1].thread, thread, 'it goes on by itself');
-});
-
-test('a chat that goes on from words which paid, and not as they were answered, knows of it; under another name it does not', async (t) => {
-    const b = await bank(t), model = await script(t);
-    const server = await t.serve({ config: payments(b, SMALL, { model: model.model, openai: { chat_headers: ['x-chat'] } }) });
-    const chat = (headers, ...words) => Object.assign(new Chat(server, { headers }), { messages: words.map((content, i) => ({ role: i % 2 ? 'assistant' : 'user', content })) });
-    const says = async (c, content, ...steps) => { model.steps.splice(0, 9, ...steps, 'Well.'); await c.say(content); return [!!c.code, paid(b).length]; };
-    // two chats began alike, and one paid: the other's answer is not what was told of that
-    for (let i = 0; i < 2; i++) same(await says(chat(), 'Hello', 'Hello.'), [false, 0]);
-    same(await says(chat({}, 'Hello', 'Hello.'), 'Pay Hanako', pay(52), 'Paid.'), [false, 1]);
-    for (const cut of ['', '[stopped]']) same(await says(chat({}, 'Hello', 'Hello.', 'Pay Hanako', cut), 'Did it work?', pay(52)), [true, 1], cut);
-    // an answer that somebody changed far above
-    same(await says(chat({}, 'Hello', 'Good day.', 'Pay Hanako', 'Paid.'), 'Thanks', pay(52)), [true, 1]);
-    // names
-    same(await says(chat({ 'x-chat': 'a' }), 'The rent', pay(60), 'Paid.'), [false, 2]);
-    const a = chat({ 'x-chat': 'a' }, 'The rent', '');
-    same(await says(a, 'Did it work?', pay(60)), [true, 2]);
-    const { thread } = a;
-    same(await says(a, 'And?', 'Fine.'), [false, 2]);
-    same(a.thread, thread, 'it goes on by itself');
-    same(await says(chat({ 'x-chat': 'b' }, 'The rent', ''), 'Did it work?', pay(60), 'Paid.'), [false, 3], 'another name');
-});
-
-test('regenerating in a chat: the payment behind it asks, also where a grant would allow it', async (t) => {
-    const b = await bank(t), model = await script(t, pay(10));
-    const server = await t.serve({ config: payments(b, { grant: { for: 3600, count: 9, sum: '/amount', max: 900, same: ['/recipient'] } }, { model: model.model }) });
-    const { thread, ids: [id] } = await say(server, null, 'Pay Hanako something');
-    same((await decide(server, null, id, true, { grant: { scope: 'me' } })).status, 200);
-    await still(server, null, thread);
-    const chat = new Chat(server);
-    model.steps.splice(0, 9, 'Hello.', pay(52), 'Paid.');
-    await chat.say('Hello');
-    await chat.say('Pay Hanako');
-    await until(() => b.books.length === 2, 'the grant allowed it');
-    for (let i = 0; i < 2; i++) {
-        chat.messages = chat.messages.slice(0, 2);
-        model.steps.splice(0, 9, pay(52));
-        await chat.say('Pay Hanako');
-        check(chat.code && TOLD.test(lastWords(model)), 'asked, and told');
-    }
-    same(paid(b), [10, 52]);
-    chat.messages = chat.messages.slice(0, 2);
-    model.steps.splice(0, 9, pay(53), 'Paid.');
-    await chat.say('Pay Hanako more');
-    same([chat.code, paid(b)], [undefined, [10, 52, 53]], 'what is not the same is what the grant is for');
-});
-
-test('yes and no to one question in one request decide nothing', async (t) => {
-    const server = await t.serve({ config: { demo: { tools: true } } });
-    const asked = await respond(server, { input: PAY }), id = asksOf(asked)[0].id;
-    const answer = (approve) => ({ type: 'mcp_approval_response', approval_request_id: id, approve });
-    for (const both of [[true, false], [false, true]])
-        same((await refusal(respond(server, { previous_response_id: asked.id, input: both.map(answer) })))[1], 'contradiction');
-    same((await server.get(`/v1/approvals/${id}`)).json.status, 'pending');
-});
-
-test('a shared key answers no question, whatever a rule says', async (t) => {
-    const { auth, as } = await import('./org.mjs');
-    const { keys } = auth({ team: ['user'] });
-    const server = await t.serve({ config: { auth: { keys: [{ ...keys[0], shared: true }] }, approvals: { rules: [{ tool: '*', from: 'owner' }] } } });
-    const asked = await respond(server, { input: PAY }, as('team')), id = asksOf(asked)[0].id;
-    same(await refusal(respond(server, { previous_response_id: asked.id, input: [{ type: 'mcp_approval_response', approval_request_id: id, approve: true }] }, as('team'))),
-        [403, 'not_approver', 'input[0].approval_request_id']);
-    same((await server.get(`/v1/approvals/${id}`, as('team'))).json.status, 'pending');
-});
-
-test('conversations are threads', async (t) => {
-    const server = await t.serve();
-    const made = (await server.post('/v1/conversations', {})).json;
-    same(made.object, 'conversation');
-    const a = await respond(server, { conversation: made.id, input: 'Hello' });
-    const b = await respond(server, { conversation: { id: made.id }, input: 'Thanks' });
-    same([a.conversation.id, b.conversation.id], [made.id, made.id]);
-    same((await server.get(`/v1/conversations/${made.id}`)).json.id, made.id);
-    same((await server.request('DELETE', `/v1/conversations/${made.id}`)).json.deleted, true);
-    same((await server.get(`/v1/conversations/${made.id}`)).json.error.code, 'conversation_not_found');
-});
-
-test('what a client keeps beside a conversation stays until it is changed', async (t) => {
-    const server = await t.serve(), topic = { topic: 'demo', 'who "is" it': '花子\n' };
-    const told = (r) => [r.status, r.json.object, r.json.id, r.json.metadata];
-    const made = (await server.post('/v1/conversations', { metadata: topic })).json, at = `/v1/conversations/${made.id}`;
-    const is = (metadata) => [200, 'conversation', made.id, metadata];
-    same(made.metadata, topic);
-    await respond(server, { conversation: made.id, input: 'Hello' });
-    await server.restart('SIGKILL');
-    const kept = await server.get(at);
-    same([told(kept), kept.json.created_at], [is(topic), made.created_at], 'also over a crash');
-    same(told(await server.post(at, { metadata: { other: 'x' } })), is({ other: 'x' }), 'all of them anew');
-    same(told(await server.post(at, { metadata: null })), is({}));
-    const most = Object.fromEntries([...Array(16).keys()].map((i) => [String(i).padStart(2, '0') + '花'.repeat(62), '花'.repeat(512)]));
-    same(told(await server.post(at, { metadata: most })), is(most), 'characters are counted');
-    await server.restart('SIGKILL');
-    same(told(await server.get(at)), is(most));
-    const many = Array.from({ length: 20 }, (_, i) => ({ n: String(i) }));
-    same((await Promise.all(many.map((metadata) => server.post(at, { metadata })))).map(told), many.map(is), 'each is told its own');
-    same(told(await server.post(at, { metadata: most })), is(most));
-    const refused = (r) => [r.status, r.json.error.code, r.json.error.param];
-    for (const metadata of [{ ...most, more: 'x' }, { ['k'.repeat(65)]: '' }, { k: 'v'.repeat(513) }])
-        same(refused(await server.post(at, { metadata })), [400, 'invalid_value', 'metadata']);
-    same(refused(await server.post(at, { metadata: { k: 1 } })), [400, 'invalid_type', 'metadata']);
-    same(refused(await server.post(at, {})), [400, 'missing_required_parameter', 'metadata']);
-    same(refused(await server.post(at, '[]')), [400, 'bad_json', null]);
-    for (const none of ['t_0123456789012345678901', 'no%20id']) same(refused(await server.post(`/v1/conversations/${none}`, { metadata: {} })), [404, 'conversation_not_found', null]);
-    same(told(await server.get(at)), is(most), 'a refusal changes nothing');
-    same((await server.request('DELETE', at)).json.deleted, true);
-    same((await server.post(at, { metadata: {} })).status, 404, 'it went with its conversation');
-});
-
-test('what was kept beside a conversation is in the record, and goes with it', async (t) => {
-    oneProcess('the command reads the file of its store');
-    const server = await t.serve(), { id } = (await server.post('/v1/conversations', { metadata: { topic: 'a-mark' } })).json;
-    const exported = async () => (await parley(['audit', 'export', '--store', server.db], { cwd: t.folder() })).out;
-    check(/"kind":"labelled"/.test(await exported()) && (await exported()).includes('a-mark'), await exported());
-    same((await server.request('DELETE', `/v1/conversations/${id}`)).status, 200);
-    check(!(await exported()).includes('a-mark'), 'its stub says nothing of it');
-});
-
-test('what a client keeps beside a conversation is told in no answer, and changes no place in one', async (t) => {
-    const server = await t.serve({ config: { demo: { token_ms: 5 } } }), at = `/v1/conversations/${(await server.post('/v1/conversations', {})).json.id}`;
-    const keep = (metadata) => server.post(at, { metadata }).then((r) => same([r.status, r.json.metadata], [200, metadata]));
-    const s = await server.open('POST', '/v1/responses', { conversation: at.split('/').at(-1), input: 'Tell me a story', stream: true });
-    for (let i = 0; i < 3; i++) { await s.must('response.output_text.delta'); await keep({ n: `mark-${i}` }); }
-    await s.read();
-    const told = sound(s.events), again = await server.open('GET', `/v1/responses/${told.id}?stream=true`);
-    await again.read();
-    same(sound(again.events).output, told.output);
-    const asked = await respond(server, { previous_response_id: told.id, input: PAY });
-    await keep({ n: 'mark-4' });
-    same(asksOf((await server.get(`/v1/responses/${asked.id}`)).json).map((q) => q.id), asksOf(asked).map((q) => q.id), 'the question is still one');
-    same(callsOf(await respond(server, { input: [{ type: 'mcp_approval_response', approval_request_id: asksOf(asked)[0].id, approve: true }] })).map((c) => c.status), ['completed']);
-    same(server.ledger().length, 1);
-    check(!JSON.stringify((await server.get(`/v1/threads/${told.conversation.id}`)).json).includes('mark-'), 'it is no part of what was said');
 });
 
 // --- functions of the client ---------------------------------------------------------------------------------
@@ -832,6 +555,16 @@ test('what is somebody else\'s does not exist, and a shared key decides nothing'
     await chat.say(`yes ${chat.code}`);
     same(server.ledger().length, 1);
     same((await server.get('/v1/models', as('w'))).status, 401, 'a key that must say for whom');
+});
+
+test('a shared key answers no question, whatever a rule says', async (t) => {
+    const { auth, as } = await import('./org.mjs');
+    const { keys } = auth({ team: ['user'] });
+    const server = await t.serve({ config: { auth: { keys: [{ ...keys[0], shared: true }] }, approvals: { rules: [{ tool: '*', from: 'owner' }] } } });
+    const asked = await respond(server, { input: PAY }, as('team')), id = asksOf(asked)[0].id;
+    same(await refusal(respond(server, { previous_response_id: asked.id, input: [{ type: 'mcp_approval_response', approval_request_id: id, approve: true }] }, as('team'))),
+        [403, 'not_approver', 'input[0].approval_request_id']);
+    same((await server.get(`/v1/approvals/${id}`, as('team'))).json.status, 'pending');
 });
 
 // --- races ---------------------------------------------------------------------------------------------------
