@@ -141,7 +141,8 @@ static bool is_answer(struct errand *c, struct str message)
 static void take(struct errand *c, struct str message)
 {
     if (c->cancelled) return;
-    if (is_answer(c, message)) c->answered = true;
+    /* a line that has no id to be known by has one answer, and this is it */
+    if (is_answer(c, message) || !c->rpc.id.ptr) c->answered = true;
     if (c->answered && str_is(c->rpc.method, "initialize")) note_version(c->b, message);
     if (c->trip != TRIP_REOPEN) say(message);
 }

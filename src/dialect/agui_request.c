@@ -503,8 +503,7 @@ static bool shows_other(struct command *c, const struct call *call, const struct
         const struct jv *function = jv_get(x, "function");
         struct str       name = jv_str_at(function, "name");
         if (str_eq(jv_str_at(x, "id"), call->id) &&
-            !call_is_copied(call, name.len ? name : STR_NONE,
-                            request_copied(&c->arena, jv_get(function, "arguments"))))
+            !call_is_copied(call, name, request_copied(&c->arena, jv_get(function, "arguments"))))
             return true;
     }
     return false;

@@ -148,8 +148,8 @@ const struct jv *request_copied(struct arena *a, const struct jv *args)
     struct jv *v;
     if (!args || args->type == JSON_NULL) return NULL;
     if (args->type != JSON_STRING) return args;
-    if (!str_trim(args->str).len) return NULL;
-    return json_parse(a, args->str, &v, NULL) == OK ? v : args;
+    struct str text = str_trim(args->str).len ? args->str : STR("{}");
+    return json_parse(a, text, &v, NULL) == OK ? v : args;
 }
 
 static bool decide_action(struct command *c, const struct jv *data, bool confirmed,

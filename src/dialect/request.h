@@ -41,8 +41,8 @@ bool            request_contradicts(const struct jv *v, bool yes);
  * what was filled in. */
 enum plain { PLAIN_NOT, PLAIN_YES, PLAIN_NO, PLAIN_ODD };
 enum plain       request_plain(struct arena *a, struct str form, const struct jv *said);
-/* The arguments that a client shows of a call: an object, or the text of one. NULL: it sent none. A
- * text that is no JSON stays one, and is no call's arguments. */
+/* The arguments that a client shows of a call: an object, or the text of one (empty: of none at
+ * all). NULL: it sent none. A text that is no JSON stays one, and is no call's arguments. */
 const struct jv *request_copied(struct arena *a, const struct jv *args);
 /* {"result":...} or {"error":"..."} */
 MUST_CHECK bool  request_result(struct command *c, const struct jv *v, struct refusal *why);

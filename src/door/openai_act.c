@@ -387,7 +387,7 @@ static bool put_shown(const struct openai_turn *t, const struct fold *f, struct 
         if (!x->question || !str_eq(x->id, c->id)) continue;
         const struct jv *args = request_copied(&c->arena, jv_get(x->question, "arguments"));
         struct str       name = jv_str_at(x->question, "name");
-        c->decide.echo_tool = name.len ? arena_dup(&c->arena, name) : STR_NONE;
+        c->decide.echo_tool = name.ptr ? arena_dup(&c->arena, name) : STR_NONE;
         c->decide.echo_args = args ? kept_tree(c, args->raw) : NULL;
         if (call && !call_is_copied(call, c->decide.echo_tool, c->decide.echo_args)) return false;
     }
@@ -484,6 +484,20 @@ static void drop(struct answers *s)
     while (s->count) command_free(s->list[--s->count]);
 }
 
+/* The same answer as one before it: that one is told what came of it. */
+static bool is_repeated(const struct openai_turn *t, const struct oai_item *x)
+{
+    for (size_t i = t->q.tail; i < t->q.count; i++) {
+        const struct oai_item *y = &t->q.items[i];
+        if (y == x) return false;
+        if (y->kind == OAI_APPROVAL && str_eq(y->id, x->id) && y->approve == x->approve &&
+            str_eq(y->reason, x->reason) && str_eq(y->grant, x->grant) &&
+            str_eq(y->input, x->input))
+            return true;
+    }
+    return false;
+}
+
 /* All of them or none; beside a message those that cannot be taken are passed over. False:
  * refused. */
 static bool collect(struct openai_turn *t, struct thread *at, struct answers *s)
@@ -491,6 +505,7 @@ static bool collect(struct openai_turn *t, struct thread *at, struct answers *s)
     for (size_t i = t->q.tail; i < t->q.count; i++) {
         const struct oai_item *x = &t->q.items[i];
         if (x->kind != OAI_APPROVAL && x->kind != OAI_OUTPUT) continue;
+        if (x->kind == OAI_APPROVAL && is_repeated(t, x)) continue;
         /* whatever a rule says of it: who holds the key is not known */
         if (t->shared && x->kind == OAI_APPROVAL) {
             turn_refuse(t, 403, "not_approver",
@@ -663,6 +678,22 @@ static bool took_words(struct openai_turn *t, struct thread *at, const struct fa
     return true;
 }
 
+/* Do the words answer one of the questions that items answer, and otherwise? */
+static bool contradicts(struct openai_turn *t, const struct fold *f)
+{
+    struct spoken_answer list[SPOKEN_MAX];
+    size_t               count;
+    if (spoken_read(turn_arena(t), f, t->q.text, list, &count) != SPOKEN_ANSWERS) return false;
+    for (size_t k = 0; k < count; k++)
+        for (size_t i = t->q.tail; i < t->q.count; i++) {
+            const struct oai_item *x = &t->q.items[i];
+            if (x->kind == OAI_APPROVAL && fold_confirmation(f, x->id) == list[k].call &&
+                x->approve != list[k].yes)
+                return true;
+        }
+    return false;
+}
+
 void turn_act(struct openai_turn *t, struct thread *at)
 {
     const struct fold *f = at ? thread_fold(at) : NULL;
@@ -672,8 +703,13 @@ void turn_act(struct openai_turn *t, struct thread *at)
         answers |= t->q.items[i].kind == OAI_APPROVAL || t->q.items[i].kind == OAI_OUTPUT;
     if (!of && f && f->response_count && !t->forks) of = f->responses[f->response_count - 1];
     /* said beside its own answer: no message, and nothing for a model */
-    if (at && answers && t->q.has_message && spoken_has_code(f, t->q.text))
+    if (at && answers && t->q.has_message && spoken_has_code(f, t->q.text)) {
+        if (contradicts(t, f)) {
+            turn_refuse(t, 422, "contradiction", COMMAND_CONTRADICTION, STR("input"));
+            return;
+        }
         t->q.has_message = false;
+    }
     if (at && answers) answer_all(t, at, of);
     else if (!at && answers && !t->q.has_message)
         turn_refuse(t, 404, "unknown_call", "There is no such call here.", STR_NONE);

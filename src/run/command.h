@@ -55,7 +55,10 @@ enum respond { RESPOND_SAY, RESPOND_TRIED, RESPOND_AGAIN }; /* notice.c */
     "(it "                                                                                      \
     "ends in #token=...), or send that token as \"Authorization: Bearer ...\"."
 
-/* 409 "args_mismatch", at every door: a yes or no of somebody who was shown another call */
+/* 422 "contradiction"; 409 "args_mismatch", of somebody who was shown another call: at every
+ * door */
+#define COMMAND_CONTRADICTION \
+    "Yes and no to the same question in one request: nothing was decided. Answer it once."
 #define COMMAND_ARGS_MISMATCH "The arguments sent back are not the ones that were asked about."
 
 struct thread;

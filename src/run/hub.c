@@ -310,8 +310,7 @@ static void contradiction(struct command *c)
 {
     c->receipt = (struct receipt){ .status = 422,
                                    .code = "contradiction",
-                                   .message = "Yes and no to the same question in one request: "
-                                              "nothing was decided. Answer it once." };
+                                   .message = COMMAND_CONTRADICTION };
     c->done(c, &c->receipt);
 }
 

@@ -183,7 +183,8 @@ for (const type of ['mcp_approval', 'parley:approval']) {
         const yes = { type: `${type}_response`, approval_request_id: q.id, approve: true };
         const say = (...items) => server.post('/v1/responses', { input: [{ role: 'user', content: PAY }, ...items, yes], tools });
         for (const more of SHOWN) await refused(server, q, () => say({ ...item, arguments: JSON.stringify({ ...input, ...more }) }), 409, 'args_mismatch');
-        await refused(server, q, () => say({ ...item, name: 'get_weather' }), 409, 'args_mismatch');
+        for (const name of ['get_weather', '']) await refused(server, q, () => say({ ...item, name }), 409, 'args_mismatch');
+        for (const none of ['', ' ']) await refused(server, q, () => say({ ...item, arguments: none }), 409, 'args_mismatch');
         await refused(server, q, () => say({ ...item, arguments: item.arguments.slice(0, -1) }), 409, 'args_mismatch');
         await refused(server, q, () => say(item, { ...item, arguments: '{}' }), 409, 'args_mismatch');
         await refused(server, q, () => say({ ...item, arguments: '{}' }, item), 409, 'args_mismatch');
@@ -212,6 +213,23 @@ test('/v1/responses: words beside another question than ours decide nothing eith
     same(server.ledger().length, 1, 'payments');
 });
 
+test('/v1/responses: a yes as an item and a no in words to the same question decide nothing; the same twice is one', async (t) => {
+    const server = await t.serve();
+    const asked = (await server.post('/v1/responses', { input: PAY })).json;
+    const q = asked.output.find((x) => x.type === 'mcp_approval_request').id;
+    const code = /yes (\d{4})/.exec(asked.output.filter((x) => x.type === 'message').map((x) => x.content[0].text).join(''))[1];
+    const item = (approve) => ({ type: 'mcp_approval_response', approval_request_id: q, approve }), words = (text) => ({ role: 'user', content: text });
+    const say = (...input) => server.post('/v1/responses', { previous_response_id: asked.id, input });
+    for (const both of [[item(true), words(`no ${code}`)], [words(`no ${code} wrong person`), item(true)], [item(false), words(`yes ${code}`)]]) {
+        const r = await say(...both);
+        same([r.status, r.json.error?.code], [422, 'contradiction'], r.text);
+    }
+    same([(await server.get(`/v1/approvals/${q}`)).json.status, server.ledger()], ['pending', []]);
+    const done = await say(item(true), item(true), words(`yes ${code}`));
+    same(done.json.output.filter((x) => x.type === 'mcp_call').map((x) => x.status), ['completed'], done.text);
+    same(server.ledger().length, 1, 'payments');
+});
+
 test('/ag-ui: an answer beside another call than ours is refused, and the question stays', async (t) => {
     const server = await t.serve();
     const run = async (runId, messages, resume) => {
@@ -229,7 +247,7 @@ test('/ag-ui: an answer beside another call than ours is refused, and the questi
         return { status: last.type, headers: {}, json: { error: last }, text: JSON.stringify(last) };
     };
     for (const more of SHOWN) await refused(server, asked, attempt(call({ ...input, ...more })), 'RUN_ERROR', 'args_mismatch');
-    await refused(server, asked, attempt(call(input, 'get_weather')), 'RUN_ERROR', 'args_mismatch');
+    for (const name of ['get_weather', '']) await refused(server, asked, attempt(call(input, name)), 'RUN_ERROR', 'args_mismatch');
     await refused(server, asked, attempt(call({}), [{ ...yes[0], payload: { approved: false } }]), 'RUN_ERROR', 'args_mismatch');
     await refused(server, asked, attempt(call({}), [{ interruptId: asked.id, status: 'cancelled' }]), 'RUN_ERROR', 'args_mismatch');
     same((await run('last', [said, call(input)], yes)).at(-1).type, 'RUN_FINISHED');

@@ -642,3 +642,11 @@ test('a tool of an MCP server that says other things than at first is asked abou
     const no = await parley(['tools', 'accept', 'nobody', '--config', path.join(dir, 'parley.json'), '--listen', `127.0.0.1:${server.port}`], { env: { PARLEY_KEY: server.token ?? '' } });
     check(no.code === 1 && /No MCP server has a tool of this name/.test(no.err), no.err);
 });
+
+test('parley mcp answers each bad line once', async (t) => {
+    const server = await t.serve();
+    const lines = ['garbage', '[]', 'null', '{"jsonrpc":"2.0","id":{},"method":"ping"}', '{"jsonrpc":"2.0","id":7,"method":5}'];
+    const said = await parley(['mcp', '--url', server.url], { input: lines.join('\n') + '\n' });
+    const answers = said.out.trim().split('\n').map((l) => JSON.parse(l)).map((m) => [m.id, m.error.code === -32700 || m.error.code === -32600]);
+    same(answers.sort((a, b) => (a[0] ?? 0) - (b[0] ?? 0)), [...Array(4).fill([null, true]), [7, true]], said.out);
+});

@@ -394,6 +394,8 @@ TEST(agui_an_answer_beside_another_call_than_was_asked_about_is_refused)
     static const char *const WRONG[] = {
         SHOWN(CALL("call-1", "pay", "\"{\\\"amount\\\":5}\"")),
         SHOWN(CALL("call-1", "pay", "\"{}\"")),
+        SHOWN(CALL("call-1", "pay", "\"\"")),
+        SHOWN(CALL("call-1", "", "{\"amount\":50}")),
         SHOWN(CALL("call-1", "pay", "\"{\\\"amount\\\":50\"")),
         SHOWN(CALL("call-1", "refund", "\"{\\\"amount\\\":50}\"")),
         SHOWN(CALL("call-1", "pay", "\"{\\\"amount\\\":50}\"") "," CALL("call-1", "pay",
@@ -402,7 +404,7 @@ TEST(agui_an_answer_beside_another_call_than_was_asked_about_is_refused)
     static const char *const FINE[] = {
         SHOWN(CALL("call-1", "pay", "\"{ \\\"amount\\\" : 50.0 }\"")),
         SHOWN(CALL("call-1", "pay", "{\"amount\":50}")),
-        SHOWN(CALL("call-1", "pay", "\"\"")),
+        SHOWN(CALL("call-1", "pay", "null")),
         SHOWN(CALL("call-7", "pay", "\"{\\\"amount\\\":5}\"")),
         SHOWN("{\"id\":\"call-1\"}"),
         SHOWN("7"),
