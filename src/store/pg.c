@@ -13,6 +13,7 @@
 #define CLOCK_SLACK_MS 2000
 #define RENEW_NS       1000000000ull
 #define TIDY_NS        3600000000000ull
+#define UNSTICK_NS     2000000000ull
 /* Callbacks may ask for more while being told that the store closes. */
 #define CLOSE_ROUNDS 100
 /* A node that leaves says so, if the database answers at all. */
@@ -238,6 +239,10 @@ static void tick(struct pg *s)
     if (now >= s->tidied_ns + TIDY_NS) {
         s->tidied_ns = now;
         own(PG_CONTROL(s), &s->tidy);
+    }
+    if (!s->leaving && now >= s->unstuck_ns + UNSTICK_NS) {
+        s->unstuck_ns = now;
+        own(PG_CONTROL(s), &s->unstick);
     }
     if (!s->closing) catch_up(s);
     for (int i = 0; i < PG_LANES; i++) lane_tick(&s->lanes[i], now);

@@ -46,6 +46,9 @@
 #define PG_ANSWER_NS 6000000000ull
 #define PG_BACK_NS   1000000000ull /* ... at least, to find out what became of it */
 #define PG_STATEMENT "5000"        /* ms: the server gives up before we do */
+/* ... and so long one waits for a row that another session has: each of the others in its batch is
+ * then sent alone, and they wait together for this much times those that are in the way. */
+#define PG_LOCK "1000"
 
 #define PG_UNITS_MAX 8   /* of a reader, under way at a time */
 #define PG_BATCH_MAX 256 /* requests in a unit */
@@ -107,6 +110,7 @@ enum pg_stmt {
     PG_SESSION_KEEP, /* these four in the order of enum store_session_op */
     PG_RENEW,
     PG_TIDY,
+    PG_UNSTICK,
     PG_BYE,
     PG_READ,
     PG_THREADS,
@@ -306,8 +310,8 @@ struct pg {
     uint64_t           life;
     uint64_t           lease_ns; /* good until then; mono */
     bool               fenced;   /* the database said that it is over: wait for the renewal */
-    uint64_t           renew_sent_ns, tidied_ns;
-    struct store_job   renew, tidy, bye;
+    uint64_t           renew_sent_ns, tidied_ns, unstuck_ns;
+    struct store_job   renew, tidy, unstick, bye;
     struct said_work   said;
     enum err           trouble;
     char               problem[320];
@@ -341,12 +345,15 @@ void pg_words(const char *conninfo, const char *message, char *out, size_t size)
 /* How every session is set up. */
 #define PG_SETTINGS_SQL                                                                      \
     "SELECT set_config('statement_timeout', '" PG_STATEMENT "', false),"                     \
+    " set_config('lock_timeout', '" PG_LOCK "', false),"                                     \
     " set_config('client_min_messages', 'error', false), set_config('jit', 'off', false),"   \
     " set_config('max_parallel_workers_per_gather', '0', false),"                            \
     " set_config('enable_seqscan', 'off', false), set_config('cpu_tuple_cost', '1', false)," \
     " set_config('plan_cache_mode', 'force_generic_plan', false),"                           \
     " set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN"   \
     " ('off', 'local') THEN 'on' ELSE current_setting('synchronous_commit') END, false)"
+/* The name of a node's sessions in the database: PG_UNSTICK finds them by it. */
+#define PG_SESSION "parley node"
 /* A connection that is set up, to a database that will do; becomes no node and makes no tables.
  * `at` is zeroed before, and pg_place_done also when this fails. */
 MUST_CHECK enum err pg_reach(struct pg_place *at, struct str url, struct arena *a, PGconn **out,

@@ -163,7 +163,8 @@ static bool begin_talking(struct lane *l)
     l->state = LANE_UP;
     l->planned_ns = clock_mono_ns();
     return !PQsetnonblocking(l->conn, 1) && PQenterPipelineMode(l->conn) &&
-           send_own(l, PG_SETTINGS, PG_SETTINGS_SQL);
+           send_own(l, PG_SETTINGS,
+                    PG_SETTINGS_SQL ", set_config('application_name', '" PG_SESSION "', false)");
 }
 
 void lane_adopt(struct lane *l, PGconn *conn)
@@ -360,12 +361,18 @@ static bool is_useless(const struct lane *l, uint64_t now)
     return false;
 }
 
-/* Nobody waits for ever: what could not be sent in time is told so. */
+static bool is_writer(const struct lane *l)
+{
+    return l > PG_CONTROL(l->s) && l <= PG_CONTROL(l->s) + PG_WRITERS;
+}
+
+/* Nobody waits for ever: what could not be sent in time is told so. Searches take their time, over
+ * a connection that does what it should. */
 static void give_up_waiting(struct lane *l, uint64_t now)
 {
     struct list over;
 
-    if (l->state == LANE_UP && !pg_must_wait(l->s)) return;
+    if (l->state == LANE_UP && !is_writer(l) && !pg_must_wait(l->s)) return;
     list_init(&over);
     LIST_EACH (n, &l->queue) {
         struct store_job *job = JOB_AT(n);

@@ -119,6 +119,13 @@ static void sort_batch(struct unit *u)
     for (size_t i = 0; i < n; i++) list_add(&u->jobs, &jobs[i]->node);
 }
 
+static int own_stmt(const struct pg *s, const struct store_job *job)
+{
+    if (job == &s->renew) return PG_RENEW;
+    if (job == &s->tidy) return PG_TIDY;
+    return job == &s->unstick ? PG_UNSTICK : PG_BYE;
+}
+
 static enum err fill_one(struct lane *l, struct unit *u, struct store_job *job, struct params *p)
 {
     switch ((enum job_kind)job->kind) {
@@ -155,8 +162,9 @@ static enum err fill_one(struct lane *l, struct unit *u, struct store_job *job, 
             u->stmt = said_params(&l->s->said, p);
             return OK;
         }
-        u->stmt = job == &l->s->renew ? PG_RENEW : job == &l->s->tidy ? PG_TIDY : PG_BYE;
+        u->stmt = own_stmt(l->s, job);
         if (u->stmt == PG_RENEW) l->s->renew_sent_ns = clock_mono_ns();
+        if (u->stmt == PG_UNSTICK) return OK;
         break;
     case JOB_CLAIM:
     case JOB_RELEASE: must(!"batched");
@@ -302,6 +310,13 @@ static void end_one(struct lane *l, struct unit *u, struct store_job *job)
     case PG_TOLD: e = checkpoint_answer(JOB_OF(job, struct store_checkpoint), u->result); break;
     case PG_UNSAID:
     case PG_SAID_IN: said_answer(&l->s->said, u); break;
+    case PG_UNSTICK:
+        if (PQntuples(u->result))
+            log_line(LOG_WARN, "store.session_ended", "database", l->s->at.shown, "count",
+                     log_int(PQntuples(u->result)), "why",
+                     "it kept others from rows and did not go on: its node, or the way from there",
+                     NULL);
+        break;
     case PG_RENEW:
         list_remove(&job->node);
         pg_renewed(l->s, PQntuples(u->result) == 1 && res_bool(u->result, 0, 0),

@@ -263,6 +263,13 @@ const char *pg_write_sql(int stmt)
                " told AS (DELETE FROM parley_event WHERE at_ms <"
                "  (extract(epoch FROM clock_timestamp() - interval '7 days') * 1000)::int8)"
                " DELETE FROM parley_used WHERE day < (SELECT max(day) FROM parley_used) - 31";
+    /* Locks whose owner stopped in the middle of what it sent, its machine perhaps: the server
+     * would wait for the rest, without a limit of its own, and with it whoever wants those rows. */
+    case PG_UNSTICK:
+        return "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+               " WHERE application_name = '" PG_SESSION "' AND usename = current_user"
+               " AND datname = current_database() AND state = 'active'"
+               " AND wait_event = 'ClientRead' AND xact_start < clock_timestamp() - interval '3 s'";
     case PG_BYE: return HELD ", free AS (" FREE ") DELETE FROM parley_node WHERE id = $1";
     }
     return pg_erase_sql(stmt);

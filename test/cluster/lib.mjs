@@ -4,7 +4,7 @@
 //                                                             ▲
 //                          another node ─▶ wire (cluster.url) ┘
 //
-// A wire is a dumb TCP proxy: it can be cut, held, or cut when so many bytes have passed. All nodes
+// A wire is a dumb TCP proxy: it can be cut, held, cut when so many bytes have passed, or stuck. All nodes
 // write their payments into one ledger, which is the judge.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -48,7 +48,7 @@ export class Wire {
             for (const [a, b, way] of [[pair.client, far, 0], [far, pair.client, 1]]) {
                 a.setNoDelay(true);
                 a.on('data', (d) => this.pass(pair, a, b, way, d));
-                a.on('end', () => b.end());
+                a.on('end', () => { if (!pair.stuck) b.end(); });
             }
             far.on('close', () => this.closed(pair, pair.client));
             pair.client.resume();
@@ -57,12 +57,20 @@ export class Wire {
     }
     pass(pair, from, to, way, data) {
         this.passed[way] += data.length;
+        if (pair.stuck || (way === 0 && this.sticks?.(data))) { this.stick(pair, to, data); return; }
         if (this.limit && this.limit.way === way) {
             const rest = this.limit.left;
             this.limit.left -= data.length;
             if (rest <= data.length) { to.write(data.subarray(0, rest)); this.limit = undefined; this.hits = (this.hits ?? 0) + 1; this.cut(); return; }
         }
         if (!to.write(data)) { from.pause(); to.once('drain', () => { if (!this.held) from.resume(); }); }
+    }
+    // The last bytes of what was sent never arrive, and nobody tells the server that no more will come: a machine
+    // without power. The client hears nothing.
+    stick(pair, to, data) {
+        if (!pair.stuck) to.write(data.subarray(0, -5));
+        this.stuck = (this.stuck ?? 0) + !pair.stuck;
+        pair.stuck = pair.over = true;
     }
     // One end is gone: what it said is still told to the other.
     closed(pair, other) {

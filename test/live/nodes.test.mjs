@@ -314,6 +314,24 @@ test('a new name and an end that the database did not answer for are told as uns
     check(unsure.includes(true), 'neither of them was ever on its way');
 }, { timeout_ms: 120000 });
 
+// Its sessions in the database live on, and have the rows that it was at: of the conversation, of the question.
+test('a node whose machine went away in the middle of what it sent keeps nobody from its conversations', async (t) => {
+    const c = await cluster(t, { nodes: 2 }), [a, b] = c.nodes;
+    const asked = [];
+    for (let i = 0; i < 8; i++) asked.push((await a.turn('Send 50 dollars to Hanako')).payload.awaiting[0]);
+    for (const w of a.database) w.sticks = (data) => data.includes('decided');
+    const answers = asked.map((id) => a.post(`/v1/approvals/${id}`, { confirmed: true }).catch(() => {}));
+    await until(() => a.database.some((w) => w.stuck), 'an answer to be on its way');
+    await a.kill();
+    await Promise.all(answers);
+    for (const id of asked) {
+        const r = await until(async () => { const x = await b.post(`/v1/approvals/${id}`, { confirmed: true }); return x.status !== 503 && x; }, `an answer to ${id}`, 30000);
+        same(r.status, 200, r.text);
+        await until(async () => (await b.get(`/v1/approvals/${id}`)).json.status === 'done', `${id} to be paid`);
+    }
+    same(b.ledger().length, asked.length, 'payments');
+});
+
 // Whoever sees the 200 of the stream believes to be told what is asked from then on.
 test('a stream of questions is answered when it is known from where on it tells, and not before', async (t) => {
     const c = await cluster(t, { nodes: 2 }), [a, b] = c.nodes;
