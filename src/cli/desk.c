@@ -66,6 +66,7 @@ struct jv *desk_ask(struct desk *k, const char *path, const char *body, long *st
     if (h && list && url.ptr) {
         why[0] = '\0';
         curl_easy_setopt(h, CURLOPT_URL, url.ptr);
+        curl_easy_setopt(h, CURLOPT_PATH_AS_IS, 1L); /* a name in it may be dots */
         curl_easy_setopt(h, CURLOPT_HTTPHEADER, list);
         curl_easy_setopt(h, CURLOPT_TIMEOUT_MS, WAIT_MS);
         curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, keep);

@@ -3,7 +3,6 @@
  * Export reads the store itself, also while a server runs. Erase is asked of the server, which has
  * conversations in memory and tools under way; it goes on from where it was when it is asked again.
  */
-#include <curl/curl.h>
 #include <string.h>
 
 #include "audit/export.h"
@@ -56,22 +55,46 @@ static bool erase_some(struct desk *server, const char *path, int64_t *logs, int
     return true;
 }
 
+/* Where they are erased. A name may be anything, also "corp/ann" or "..": it is one segment. NULL:
+ * no memory. */
+static const char *address(struct arena *a, const char *name)
+{
+    struct buf b;
+
+    buf_init(&b, 0);
+    buf_lit(&b, "/v1/people/");
+    for (; *name; name++) buf_printf(&b, "%%%02X", (unsigned char)*name);
+    buf_lit(&b, "/erase");
+    struct str path = b.err ? STR_NONE : arena_dup(a, buf_view(&b));
+    buf_done(&b);
+    return path.ptr;
+}
+
 static int erase(const struct cli_line *line)
 {
     struct desk server;
     int64_t     logs = 0, stubs = 0;
-    bool        left = true, good = true;
-    char       *name = curl_easy_escape(NULL, line->words[1], 0);
+    bool        left = true;
 
     desk_init(&server, line->count > 2 ? line->words[2] : NULL);
-    struct str path = arena_printf(&server.arena, "/v1/people/%s/erase", name ? name : "");
-    while (name && path.ptr && left && good)
-        good = erase_some(&server, path.ptr, &logs, &stubs, &left);
+    const char *path = address(&server.arena, line->words[1]);
+    bool        good = path != NULL;
+    while (left && good) good = erase_some(&server, path, &logs, &stubs, &left);
     printf("%lld conversations deleted, the name taken out of %lld stubs%s\n", (long long)logs,
            (long long)stubs, good ? "" : "; it is not done: the same command goes on");
-    curl_free(name);
     desk_done(&server);
     return good ? 0 : 1;
+}
+
+/* "" would be everybody's or nobody's, and neither was meant. */
+static bool is_name(const char *name)
+{
+    if (config_principal_fits(str_c(name))) return true;
+    fprintf(stderr,
+            "parley: nobody can be called that: a name has 1 to %d bytes of UTF-8 and no control "
+            "characters.\n",
+            PRINCIPAL_MAX);
+    return false;
 }
 
 int cli_people(int argc, char **argv)
@@ -80,9 +103,11 @@ int cli_people(int argc, char **argv)
 
     if (!cli_read(argc, argv, "cs", 3, &line)) return 2;
     const char *what = line.count ? line.words[0] : "";
-    if (strcmp(what, "export") == 0 && line.count == 2) return export(&line);
-    if (strcmp(what, "erase") == 0 && line.count >= 2 && !line.flags.path && !line.flags.store)
-        return erase(&line);
+    bool        exports = strcmp(what, "export") == 0 && line.count == 2;
+    bool        erases =
+        strcmp(what, "erase") == 0 && line.count >= 2 && !line.flags.path && !line.flags.store;
+    if (exports || erases)
+        return !is_name(line.words[1]) ? 2 : exports ? export(&line) : erase(&line);
     fprintf(stderr, "parley: people takes \"export NAME\" or \"erase NAME [URL]\"; parley --help "
                     "shows how.\n");
     return 2;

@@ -288,6 +288,17 @@ static void know_door(struct conn *c)
         q->door = route_find(c->server->routes, q).door;
 }
 
+/* An address that two readers could take for different ones, and nobody's here: as bad as a head
+ * that can be read in two ways. */
+static bool is_odd(struct conn *c)
+{
+    struct request *q = &c->exchange->request;
+
+    if (!q->odd || c->state != CONN_HEAD || !c->exchange->http1.head_done) return false;
+    struct route_match m = route_find(c->server->routes, q);
+    return !m.route && !m.allow.len;
+}
+
 static void after_feed(struct conn *c)
 {
     struct http1 *p = &c->exchange->http1;
@@ -300,6 +311,8 @@ static void after_feed(struct conn *c)
     } else if (p->status == HTTP1_REFUSED) {
         know_door(c);
         conn_refuse(c, p->why.status, p->why.code, p->why.text);
+    } else if (is_odd(c)) {
+        conn_refuse(c, 400, "bad_target", c->exchange->request.odd);
     } else if (p->status == HTTP1_DONE) {
         dispatch(c);
     } else if (p->head_done && c->state == CONN_HEAD) {

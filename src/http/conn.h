@@ -72,6 +72,10 @@ struct header {
 struct request {
     /* path decoded and checked: no NUL, no "..", valid UTF-8; query raw */
     struct str              method, path, query;
+    /* The path has an escaped slash or escaped dots. It is as it was sent then, and leads only to a
+     * route with a name in it that may hold these (route.h). Why to no other, in a sentence; NULL:
+     * it has none */
+    const char             *odd;
     struct header          *headers;
     size_t                  header_count;
     struct str              body;

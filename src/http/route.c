@@ -2,18 +2,25 @@
  * place, so a plain walk is as fast as the request line is to parse. */
 #include "http/route.h"
 
-static bool match_segment(struct str pattern, struct str piece, struct str *param[])
+#include "http/target.h"
+
+static bool match_segment(struct str pattern, struct str piece, struct arena *odd,
+                          struct str *param[])
 {
+    if (odd) piece = target_decode(odd, piece);
+    if (odd && !str_is(pattern, "{*}") && (target_is_dots(piece) || str_find(piece, STR("/")) >= 0))
+        return false;
     if (pattern.len < 2 || pattern.ptr[0] != '{') return str_eq(pattern, piece);
     *(*param)++ = piece;
     return piece.len > 0;
 }
 
-bool route_matches(const char *pattern, struct str path, struct str param[4])
+bool route_matches(const char *pattern, struct str path, struct arena *odd, struct str param[4])
 {
     struct str want = str_c(pattern), piece, segment, rest;
     struct str taken[4 + 1] = { 0 }, *next = taken;
 
+    if (odd && !strstr(pattern, "{*}")) return false;
     for (;;) {
         rest = path;
         bool more = str_split(&want, '/', &segment), have = str_split(&path, '/', &piece);
@@ -25,11 +32,16 @@ bool route_matches(const char *pattern, struct str path, struct str param[4])
             *next++ = rest;
             break;
         }
-        if (!match_segment(segment, piece, &next)) return false;
+        if (!match_segment(segment, piece, odd, &next)) return false;
         must(next <= taken + 4);
     }
     memcpy(param, taken, 4 * sizeof *param);
     return true;
+}
+
+static bool fits(const struct route *r, struct request *q, struct str param[4])
+{
+    return route_matches(r->pattern, q->path, q->odd ? q->arena : NULL, param);
 }
 
 static bool method_fits(const char *method, struct str asked)
@@ -62,7 +74,7 @@ static struct route_match allowed(const struct route *routes, struct request *q,
     struct str         param[4];
 
     for (const struct route *r = routes; r->pattern; r++) {
-        if (takes_all(r) != rest || !route_matches(r->pattern, q->path, param)) continue;
+        if (takes_all(r) != rest || !fits(r, q, param)) continue;
         allow_add(q->arena, &m.allow, r->method);
         if (!m.door) m.door = r->door;
     }
@@ -72,8 +84,7 @@ static struct route_match allowed(const struct route *routes, struct request *q,
 static const struct route *fitting(const struct route *routes, struct request *q, bool rest)
 {
     for (const struct route *r = routes; r->pattern; r++)
-        if (takes_all(r) == rest && method_fits(r->method, q->method) &&
-            route_matches(r->pattern, q->path, q->param))
+        if (takes_all(r) == rest && method_fits(r->method, q->method) && fits(r, q, q->param))
             return r;
     return NULL;
 }

@@ -2,9 +2,11 @@
  *
  * A pattern is matched segment by segment: "{}" (or "{name}") takes one segment
  * that is not empty, a last "*" takes the rest. What they took stands in
- * q->param, in order. The first entry that fits wins; a lone star is asked only about addresses
- * that no other entry has, for any method. The method "*" is every one. HEAD is answered by the GET
- * entry (conn leaves the body out); OPTIONS is an entry like any other.
+ * q->param, in order. "{*}" takes one whatever its name is, also "a/b" or ".." that came escaped;
+ * an address with such an escape (q->odd) fits nowhere else. The first entry that fits wins; a lone
+ * star is asked only about addresses that no other entry has, for any method. The method "*" is
+ * every one. HEAD is answered by the GET entry (conn leaves the body out); OPTIONS is an entry like
+ * any other.
  */
 #ifndef PARLEY_ROUTE_H
 #define PARLEY_ROUTE_H
@@ -21,6 +23,7 @@ struct route_match {
 };
 
 struct route_match route_find(const struct route *routes, struct request *q);
-bool               route_matches(const char *pattern, struct str path, struct str param[4]);
+/* `odd`: the path has such an escape, and what it stands for goes here; NULL: it has none. */
+bool route_matches(const char *pattern, struct str path, struct arena *odd, struct str param[4]);
 
 #endif

@@ -36,13 +36,24 @@ static const char *check_chars(struct str target)
     return NULL;
 }
 
-static const char *check_segments(struct str path)
+bool target_is_dots(struct str segment)
+{
+    return str_is(segment, ".") || str_is(segment, "..");
+}
+
+static bool has_dots(struct str path)
 {
     struct str rest = path, piece;
     while (str_split(&rest, '/', &piece))
-        if (str_is(piece, ".") || str_is(piece, ".."))
-            return "The path must not have dot segments.";
-    return NULL;
+        if (target_is_dots(piece)) return true;
+    return false;
+}
+
+static bool has_escaped_slash(struct str raw)
+{
+    for (size_t i = 0; i < raw.len; i++)
+        if (raw.ptr[i] == '%' && escape_at(raw, i) == '/') return true;
+    return false;
 }
 
 static const char *check_decoded(struct str path)
@@ -50,35 +61,20 @@ static const char *check_decoded(struct str path)
     for (size_t i = 0; i < path.len; i++)
         if ((unsigned char)path.ptr[i] < 0x20 || path.ptr[i] == 0x7f)
             return "The path has a control character in it.";
-    if (!utf8_valid(path)) return "The path is not valid UTF-8.";
-    return check_segments(path);
+    return utf8_valid(path) ? NULL : "The path is not valid UTF-8.";
 }
 
 static enum err decode_path(struct request *q, struct str raw, const char **why)
 {
-    struct str path = raw;
+    struct str path = target_decode(q->arena, raw);
 
-    if (raw.len && memchr(raw.ptr, '%', raw.len)) {
-        char  *out = arena_alloc(q->arena, raw.len);
-        size_t n = 0;
-        if (!out) return ERR_NOMEM;
-        for (size_t i = 0; i < raw.len; i++) {
-            int c = raw.ptr[i] == '%' ? escape_at(raw, i) : raw.ptr[i];
-            if (raw.ptr[i] == '%') {
-                /* Decoded it would split a segment that the client meant to be one. */
-                if (c == '/') {
-                    *why = "The path must not have escaped slashes.";
-                    return ERR_SYNTAX;
-                }
-                i += 2;
-            }
-            out[n++] = (char)c;
-        }
-        path = str_n(out, n);
-    }
-    *why = check_decoded(path);
+    if (!path.ptr) return ERR_NOMEM;
+    *why = has_dots(raw) ? "The path must not have dot segments." : check_decoded(path);
     if (*why) return ERR_SYNTAX;
-    q->path = path;
+    /* Decoded it would split a segment that the client meant to be one. */
+    if (has_escaped_slash(raw)) q->odd = "The path must not have escaped slashes.";
+    else if (has_dots(path)) q->odd = "The path must not have dot segments.";
+    q->path = q->odd ? raw : path;
     return OK;
 }
 
@@ -165,19 +161,30 @@ bool target_host_valid(struct str host)
     return n > 0 && valid_rest(str_from(host, n));
 }
 
-/* --- forms ---------------------------------------------------------------------- */
+/* --- escapes -------------------------------------------------------------------- */
 
-struct str target_decode_form(struct arena *a, struct str s)
+static struct str decode(struct arena *a, struct str s, bool form)
 {
-    if (s.len == 0 || (!memchr(s.ptr, '%', s.len) && !memchr(s.ptr, '+', s.len))) return s;
+    if (s.len == 0 || (!memchr(s.ptr, '%', s.len) && !(form && memchr(s.ptr, '+', s.len))))
+        return s;
     char  *out = arena_alloc(a, s.len);
     size_t n = 0;
     if (!out) return STR_NONE;
     for (size_t i = 0; i < s.len; i++) {
         int c = s.ptr[i] == '%' ? escape_at(s, i) : -1;
         if (c >= 0) i += 2;
-        else c = s.ptr[i] == '+' ? ' ' : s.ptr[i];
+        else c = form && s.ptr[i] == '+' ? ' ' : s.ptr[i];
         out[n++] = (char)c;
     }
     return str_n(out, n);
+}
+
+struct str target_decode(struct arena *a, struct str s)
+{
+    return decode(a, s, false);
+}
+
+struct str target_decode_form(struct arena *a, struct str s)
+{
+    return decode(a, s, true);
 }

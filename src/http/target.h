@@ -2,7 +2,8 @@
  *
  * What comes out of target_parse can be compared segment by segment: escapes are
  * decoded once, and whatever two readers could take for different paths ("..",
- * an escaped slash, control characters, bad UTF-8) is refused.
+ * control characters, bad UTF-8) is refused. With an escaped slash or escaped dots in
+ * it (q->odd) the path stays as it was sent, and whoever takes it splits it first.
  */
 #ifndef PARLEY_TARGET_H
 #define PARLEY_TARGET_H
@@ -15,6 +16,10 @@
 MUST_CHECK enum err target_parse(struct request *q, struct str target, const char **why);
 /* name, IPv4 or [IPv6], and perhaps :port. */
 bool                target_host_valid(struct str host);
+/* %XX of a path or of one segment; bad escapes stay as they are. STR_NONE: no memory. */
+struct str          target_decode(struct arena *a, struct str s);
+/* "." or "..": elsewhere, for whoever follows it. */
+bool                target_is_dots(struct str segment);
 /* %XX and '+' as forms write them; bad escapes stay as they are. STR_NONE: no memory. */
 struct str          target_decode_form(struct arena *a, struct str s);
 int                 hex_value(char c); /* -1: not a hexadecimal digit */

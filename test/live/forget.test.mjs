@@ -3,7 +3,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { check, same, test, until } from './lib.mjs';
-import { approvals, as, bank, decide, grants, payments, say, still } from './org.mjs';
+import { approvals, as, auth, bank, decide, grants, key, payments, say, sha256, still } from './org.mjs';
 import { STORES, keys, lines, noted, organisation, payload, stranger, types, verifier } from './record.mjs';
 
 const ROLES = { adaline: ['user'], bobby: ['user'], fayola: ['approver'], root: ['admin'] };
@@ -106,3 +106,47 @@ for (const [where, newUrl] of STORES)
         const r = await verifier(out, pub, `${out}.kept`);
         same([r.code, /its stub is not what was signed/.test(r.out)], [1, true], r.out);
     });
+
+// Each of them read in another way is another of them, or an address of something else.
+const NAMES = ['ann', 'corp', 'corp/ann', 'corp/ann/', '/corp/ann', 'a/../ann', '.', '..', '../..', '%', '%2F', 'corp%2Fann', 'corp%252Fann',
+    '?', 'ann?x=1', '#', 'ann#x', ' ', 'corp ann', '+', 'corp+ann', 'https://id.example/users?sub=1', 'a;b', 'a\\b', '"ann"', 'Zoë', '花子', 'Zoe\u0308', '😀/😀', '~'.repeat(128)];
+
+test('people are exported and erased by whatever name they have, and nobody else is', async (t) => {
+    const keys = NAMES.map((principal, i) => ({ sha256: sha256(key(`nr${i}`)), principal, roles: ['user'] }));
+    const org = await organisation(t, { auth: { keys: [...keys, ...auth({ root: ['admin'] }).keys] } }), { server } = org;
+    const threads = await Promise.all(NAMES.map(async (_, i) => (await server.post('/v1/threads', {}, as(`nr${i}`))).json.id));
+    const standing = async () => types((await org.audit('export')).out).filter((l) => l.type === 'log').map((l) => l.owner).sort();
+    same(await standing(), NAMES.toSorted());
+    for (const [i, name] of NAMES.entries())
+        same(types((await org.cli('export', name)).out).map((l) => [l.type, l.owner ?? '', l.thread ?? '']).filter(([type]) => type !== 'fact'),
+            [['log', name, threads[i]], ['end', '', '']], name);
+
+    const left = [...NAMES];
+    for (const [i, name] of NAMES.entries()) {                                 // by the command, and by the address itself
+        const path = `/v1/people/${encodeURIComponent(name).replaceAll('.', '%2E')}/erase`;
+        if (i % 2) same((await server.post(path, {}, as('root'))).json, { conversations: 1, stubs: 1, done: true }, name);
+        else same([(await org.erase(name, 'root')).out], ['1 conversations deleted, the name taken out of 1 stubs\n'], name);
+        left.shift();
+        if (i % 5 === 0) same(await standing(), left.toSorted(), name);
+    }
+    same(await standing(), []);
+    same((await org.audit('verify')).code, 0);
+});
+
+test('a name that nobody can have is refused in a sentence, and nothing is erased', async (t) => {
+    const org = await organisation(t, {}, { roles: ROLES }), { server } = org;
+    same((await server.post('/v1/threads', {}, as('adaline'))).status, 201);
+    for (const name of ['', 'x'.repeat(129), 'a\nb', '\u0085'])
+        for (const r of [await org.erase(name, 'root'), await org.cli('export', name)])
+            same([r.code, r.out, /^parley: nobody can be called that: /.test(r.err)], [2, '', true], JSON.stringify(name) + r.err);
+    const at = (name) => server.post(`/v1/people/${name}/erase`, {}, as('root'));
+    for (const [name, status, code] of [['', 403, 'forbidden'], ['x'.repeat(129), 404, 'unknown_person'], ['%00', 400, 'bad_target'], ['a%0Ab', 400, 'bad_target'],
+        ['%FF', 400, 'bad_target'], ['..', 400, 'bad_target'], ['a%2Fb/c', 400, 'bad_target'], ['%2E%2E/x', 400, 'bad_target']]) {
+        const r = await at(name);
+        same([r.status, r.json?.error?.code ?? r.json?.error?.type], [status, code], name);
+    }
+    same((await server.get('/v1/people/a%2Fb/erase', as('adaline'))).status, 405);
+    same((await server.post('/v1/people/a%2Fb/erase', {}, as('adaline'))).status, 403);
+    same((await server.post('/v1/people/a%2Fb/erase', {})).status, 401);
+    same((await server.get('/v1/threads', as('adaline'))).json.threads.length, 1);
+});

@@ -10,7 +10,7 @@ const spec = JSON.parse(fs.readFileSync(path.join(ROOT, 'docs/openapi.json'), 'u
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 const shape = (at) => at.replace(/\{[^}]*\}/g, '{}');
 const operations = Object.entries(spec.paths).flatMap(([at, item]) => METHODS.filter((m) => item[m]).map((m) => ({ door: `${m.toUpperCase()} ${shape(at)}`, at, ...item[m] })));
-const routes = [...fs.readFileSync(path.join(ROOT, 'src/door/routes.c'), 'utf8').matchAll(/^ {4}\{ "([A-Z*]+)", "([^"]+)"/gm)].map(([, method, at]) => `${method} ${at}`);
+const routes = [...fs.readFileSync(path.join(ROOT, 'src/door/routes.c'), 'utf8').matchAll(/^ {4}\{ "([A-Z*]+)", "([^"]+)"/gm)].map(([, method, at]) => `${method} ${shape(at)}`);
 
 // Clients pass over members they do not know; the document may not leave one out, so here objects are closed.
 function closed(schema) {

@@ -8,37 +8,69 @@ static struct str param[4];
 
 TEST(a_plain_pattern_fits_its_path_only)
 {
-    CHECK(route_matches("/", STR("/"), param));
-    CHECK(route_matches("/v1/tools", STR("/v1/tools"), param));
-    CHECK(!route_matches("/v1/tools", STR("/v1/tools/"), param));
-    CHECK(!route_matches("/v1/tools", STR("/v1/tool"), param));
-    CHECK(!route_matches("/v1/tools", STR("/v1"), param));
-    CHECK(!route_matches("/v1/tools", STR("//v1/tools"), param));
-    CHECK(!route_matches("/", STR("*"), param));
+    CHECK(route_matches("/", STR("/"), NULL, param));
+    CHECK(route_matches("/v1/tools", STR("/v1/tools"), NULL, param));
+    CHECK(!route_matches("/v1/tools", STR("/v1/tools/"), NULL, param));
+    CHECK(!route_matches("/v1/tools", STR("/v1/tool"), NULL, param));
+    CHECK(!route_matches("/v1/tools", STR("/v1"), NULL, param));
+    CHECK(!route_matches("/v1/tools", STR("//v1/tools"), NULL, param));
+    CHECK(!route_matches("/", STR("*"), NULL, param));
 }
 
 TEST(braces_take_one_segment_that_is_not_empty)
 {
-    CHECK(route_matches("/threads/{}/events", STR("/threads/abc/events"), param));
+    CHECK(route_matches("/threads/{}/events", STR("/threads/abc/events"), NULL, param));
     CHECK_STR(param[0], "abc");
     CHECK(param[1].ptr == NULL);
-    CHECK(!route_matches("/threads/{}/events", STR("/threads//events"), param));
-    CHECK(!route_matches("/threads/{}", STR("/threads/a/b"), param));
-    CHECK(route_matches("/{a}/{b}/{c}/{d}", STR("/1/2/3/4"), param));
+    CHECK(!route_matches("/threads/{}/events", STR("/threads//events"), NULL, param));
+    CHECK(!route_matches("/threads/{}", STR("/threads/a/b"), NULL, param));
+    CHECK(route_matches("/{a}/{b}/{c}/{d}", STR("/1/2/3/4"), NULL, param));
     CHECK_STR(param[0], "1");
     CHECK_STR(param[3], "4");
 }
 
 TEST(a_last_star_takes_the_rest)
 {
-    CHECK(route_matches("/assets/*", STR("/assets/js/app.js"), param));
+    CHECK(route_matches("/assets/*", STR("/assets/js/app.js"), NULL, param));
     CHECK_STR(param[0], "js/app.js");
-    CHECK(route_matches("/assets/*", STR("/assets/"), param));
+    CHECK(route_matches("/assets/*", STR("/assets/"), NULL, param));
     CHECK_STR(param[0], "");
-    CHECK(!route_matches("/assets/*", STR("/assets"), param));
-    CHECK(route_matches("/{}/*", STR("/a/b/c"), param));
+    CHECK(!route_matches("/assets/*", STR("/assets"), NULL, param));
+    CHECK(route_matches("/{}/*", STR("/a/b/c"), NULL, param));
     CHECK_STR(param[1], "b/c");
-    CHECK(!route_matches("/*/x", STR("/a/x"), param)); /* only as the last one */
+    CHECK(!route_matches("/*/x", STR("/a/x"), NULL, param)); /* only as the last one */
+}
+
+TEST(a_name_that_may_hold_anything_is_one_segment_and_is_decoded_once)
+{
+    static const struct {
+        const char *path, *name;
+    } names[] = {
+        { "/people/corp%2Fann/erase", "corp/ann" },
+        { "/people/%2E%2E/erase", ".." },
+        { "/people/.%2e/erase", ".." },
+        { "/people/%2e/erase", "." },
+        { "/people/..%2F../erase", "../.." },
+        { "/people/%2F/erase", "/" },
+        { "/people/a%252Fb%2F/erase", "a%2Fb/" },
+        { "/p%65ople/a%2F%C3%A9/erase", "a/\xc3\xa9" },
+    };
+    struct arena a;
+
+    arena_init(&a, 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        CHECK(route_matches("/people/{*}/erase", str_c(names[i].path), &a, param));
+        CHECK(str_is(param[0], names[i].name));
+        CHECK(!route_matches("/people/{}/erase", str_c(names[i].path), &a, param));
+    }
+    CHECK(route_matches("/people/{*}/erase", STR("/people/ann/erase"), NULL, param));
+    CHECK_STR(param[0], "ann");
+    CHECK(!route_matches("/people/{*}/erase", STR("/people/%2E%2E/%2E/erase"), &a, param));
+    CHECK(!route_matches("/people/{*}/erase", STR("/people%2Fann/x/erase"), &a, param));
+    CHECK(!route_matches("/people/{*}/erase", STR("/people//erase%2F"), &a, param));
+    CHECK(!route_matches("/people/{*}/{}", STR("/people/a%2Fb/c%2Fd"), &a, param));
+    CHECK(!route_matches("/*", STR("/a%2Fb"), &a, param));
+    arena_done(&a);
 }
 
 static const struct route table[] = {
@@ -130,9 +162,9 @@ static const char *const open_doors[] = {
     "POST /ag-ui/agent/{}/stop/{}",
     "POST /run_sse",
     "POST /run",
-    "POST /apps/{}/users/{}/sessions",
-    "POST /apps/{}/users/{}/sessions/{}",
-    "DELETE /apps/{}/users/{}/sessions/{}",
+    "POST /apps/{}/users/{*}/sessions",
+    "POST /apps/{}/users/{*}/sessions/{}",
+    "DELETE /apps/{}/users/{*}/sessions/{}",
     "POST /v1/responses",
     "DELETE /v1/responses/{}",
     "POST /v1/responses/compact",
