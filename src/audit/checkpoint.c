@@ -102,10 +102,29 @@ void checkpoint_write(struct buf *out, uint64_t number, int64_t at_ms, struct st
     jw_end_obj(&w);
 }
 
+/* Of these the store said that more was noted than there is, which we never write: it would have
+ * kept them out of every checkpoint until they had grown so long. They are in this one. */
+static void tell_kept_out(const struct store_checkpoint *k)
+{
+    const struct store_row *first = NULL;
+    int64_t                 count = 0;
+
+    for (size_t i = 0; i < k->head_count; i++) {
+        const struct store_row *h = &k->heads[i];
+        if (h->noted <= h->seq) continue;
+        if (!count++) first = h;
+    }
+    if (first)
+        log_line(LOG_SECURITY, "audit.kept_out", "conversations", log_int(count), "first",
+                 first->log, "facts", log_int((int64_t)first->seq), "said_noted",
+                 log_int((int64_t)first->noted), "checkpoint", log_int((int64_t)k->number), NULL);
+}
+
 static void on_committed(struct store_checkpoint *k, enum err e)
 {
     struct checkpoints *c = LIST_ITEM(k, struct checkpoints, commit);
 
+    if (!e) tell_kept_out(k);
     if (!e)
         log_line(LOG_INFO, "audit.checkpoint", "number", log_int((int64_t)k->number), "heads",
                  log_int((int64_t)k->head_count), NULL);

@@ -503,6 +503,7 @@ static bool on_log_end(struct store_walk *w, const struct walk_log *l)
         broken(k, l->log, "no checkpoint noted what the store says is noted", l->noted);
     check_losses(k, l->log);
     k->v->before += k->chain.before;
+    if (k->chain.begun && !is_noted(k->noted, k->seq)) k->v->ahead++;
     end(k, l->log, k->seq);
     return true;
 }
@@ -594,9 +595,26 @@ static bool on_stub(struct store_walk *w, const struct walk_stub *s)
     if (!is_named(k, s)) broken(k, s->log, "its stub is another's, or of another time", s->seq);
     if (s->noted && !is_noted(k->noted, s->seq))
         broken(k, s->log, "no checkpoint noted what the store says is noted", s->seq);
+    if (!is_noted(k->noted, s->seq)) k->v->ahead++;
     check_signed(k, s);
     end(k, s->log, s->seq);
     return !k->failed;
+}
+
+/* Nobody's facts: no chain ties them, no reader finds them, and the next conversation that gets
+ * this number would begin with them. */
+static bool on_stray(struct store_walk *w, const struct walk_stray *s)
+{
+    struct work *k = WORK(w);
+
+    if (s->noted)
+        found(k, "fact %llu of conversation number %lld is said to be noted, and there is none",
+              (unsigned long long)s->first, (long long)s->thread);
+    else
+        found(k,
+              "%llu facts from fact %llu on belong to conversation number %lld, and there is none",
+              (unsigned long long)s->count, (unsigned long long)s->first, (long long)s->thread);
+    return true;
 }
 
 /* --- the whole --------------------------------------------------------------------- */
@@ -621,7 +639,8 @@ enum err verify_store(struct verify *v, struct str url, struct arena *a, struct 
                              .log = on_log,
                              .fact = on_fact,
                              .log_end = on_log_end,
-                             .stub = on_stub },
+                             .stub = on_stub,
+                             .stray = on_stray },
                       .v = v,
                       .a = a };
     enum err    e;

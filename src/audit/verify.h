@@ -13,6 +13,7 @@
  *   - when a conversation was made, whose it was, how it is called;
  *   - a conversation whose last facts are gone, or that is gone without a stub;
  *   - a conversation or a stub that is there twice, or both of the same one;
+ *   - facts of no conversation;
  *   - one that the store says is noted by a checkpoint, and is not: that would keep it from all
  *     that come;
  *   - a conversation or a whole store whose chain was made anew: only against a checkpoint that
@@ -42,6 +43,7 @@ struct verify {
     uint64_t logs, facts, before, stubs, checkpoints, kept_count, heads, problems;
     /* facts that lost words; those of them for which no signature (that was looked at) vouches */
     uint64_t trimmed, unvouched;
+    uint64_t ahead;   /* conversations and stubs that no checkpoint has as they are now */
     uint64_t undated; /* erased by an earlier version: when they were made is not covered */
 };
 

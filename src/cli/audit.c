@@ -133,6 +133,10 @@ static int tell(const struct verify *v, const struct sign_keys *keys)
         printf("note: %llu erased conversations do not say when they were made (an earlier version "
                "of parley erased them); what the store says of that is not covered\n",
                (unsigned long long)v->undated);
+    if (v->checkpoints && v->ahead)
+        printf("note: %llu conversations went on since a checkpoint noted them, or none did yet: "
+               "what is new in them is compared with its links alone\n",
+               (unsigned long long)v->ahead);
     unsigned unchecked = tell_unchecked(v, keys);
     note(
         !v->kept_count,

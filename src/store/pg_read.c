@@ -108,11 +108,11 @@ static const char *const read_sql[PG_STMTS] = {
                   " ORDER BY tx, num LIMIT $3::int8",
     [PG_EVENT_HEAD] = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::int8 - 1",
     [PG_HEADS] =
-        "SELECT t.owner, t.name, t.created_ms, t.seq, parley_head(t.links), t.id, NULL::text"
-        " FROM parley_thread t LEFT JOIN parley_noted n ON n.thread = t.id"
-        " WHERE t.links IS NOT NULL AND t.seq > coalesce(n.seq, 0)"
-        " UNION ALL SELECT ''::bytea, ''::bytea, created_ms, seq, head, num, log FROM parley_stub"
-        " WHERE NOT noted LIMIT $1::int8",
+        "SELECT t.owner, t.name, t.created_ms, t.seq, parley_head(t.links), t.id, NULL::text,"
+        " coalesce(n.seq, 0) FROM parley_thread t LEFT JOIN parley_noted n ON n.thread = t.id"
+        " WHERE t.links IS NOT NULL AND t.seq <> coalesce(n.seq, 0)"
+        " UNION ALL SELECT ''::bytea, ''::bytea, created_ms, seq, head, num, log, 0"
+        " FROM parley_stub WHERE NOT noted LIMIT $1::int8",
     [PG_OLD] = "SELECT " THREAD_COLUMNS " FROM parley_thread t WHERE state = 'idle' AND updated_ms"
                " < CASE WHEN EXISTS (SELECT FROM parley_approval a WHERE a.thread = t.id) THEN"
                " $2::int8 ELSE $1::int8 END AND NOT EXISTS (SELECT FROM parley_approval a WHERE"
@@ -493,6 +493,7 @@ static uint64_t fill_head(const PGresult *r, int i, struct store_row *row)
     row->seq = (uint64_t)res_int(r, i, 3);
     row->head = res_str(r, i, 4);
     row->num = res_int(r, i, 5);
+    row->noted = (uint64_t)res_int(r, i, 7);
     row->stub = name.ptr != NULL;
     if (row->stub) snprintf(row->log, sizeof row->log, STR_FMT, STR_ARG(name));
     else chain_name(log, row->created_ms, row->log);

@@ -16,6 +16,11 @@ static const char stubs[] =
     "DECLARE walk CURSOR FOR SELECT t.num, t.log, t.owner, t.name, t.created_ms, t.removed_ms,"
     " t.seq, t.kind, t.body, t.digests, t.head, t.noted FROM parley_stub t WHERE" OF_LOG
     " ORDER BY t.num";
+static const char strays[] =
+    "DECLARE walk CURSOR FOR SELECT false, x.thread, min(x.seq), count(*) FROM parley_fact x"
+    " WHERE NOT EXISTS (SELECT FROM parley_thread t WHERE t.id = x.thread) GROUP BY x.thread"
+    " UNION ALL SELECT true, x.thread, x.seq, 1 FROM parley_noted x"
+    " WHERE NOT EXISTS (SELECT FROM parley_thread t WHERE t.id = x.thread)";
 static const char rows[] = "DECLARE walk CURSOR FOR SELECT key, body FROM parley_session WHERE"
                            " substr(key, 1, length($1::bytea)) = $1";
 static const char counts[] =
@@ -71,6 +76,15 @@ static bool tell_stub(struct walk_at *at, const PGresult *r, int i)
     return !at->w->stub || at->w->stub(at->w, &s);
 }
 
+static bool tell_stray(struct walk_at *at, const PGresult *r, int i)
+{
+    struct walk_stray s = { .noted = res_bool(r, i, 0),
+                            .thread = res_int(r, i, 1),
+                            .first = (uint64_t)res_int(r, i, 2),
+                            .count = (uint64_t)res_int(r, i, 3) };
+    return !at->w->stray || at->w->stray(at->w, &s);
+}
+
 static bool tell_kept(struct walk_at *at, const PGresult *r, int i)
 {
     return at->w->row(at->w, res_str(r, i, 0), res_str(r, i, 1));
@@ -101,7 +115,7 @@ static bool declare(PGconn *c, const char *sql, const struct store_walk *w)
     struct str  first = sql == rows ? w->rows : w->owner;
     const char *values[2] = { first.ptr, w->thread.ptr };
     int         lens[2] = { (int)first.len, (int)w->thread.len }, forms[2] = { 1, 1 };
-    int         count = sql == checkpoints ? 0 : sql == rows ? 1 : 2;
+    int         count = sql == checkpoints || sql == strays ? 0 : sql == rows ? 1 : 2;
     PGresult   *r = PQexecParams(c, sql, count, NULL, values, lens, forms, 1);
     bool        good = is_good(r);
     PQclear(r);
@@ -145,6 +159,7 @@ static enum err walk(PGconn *c, struct walk_at *at, struct arena *a, struct str 
     if (!e) e = each(c, logs, at, tell_row, a, why);
     if (!e && !walk_rows_end(at)) e = ERR_CLOSED;
     if (!e) e = each(c, stubs, at, tell_stub, a, why);
+    if (!e && all && at->w->stray) e = each(c, strays, at, tell_stray, a, why);
     if (!e && at->w->row) e = each(c, rows, at, tell_kept, a, why);
     return e;
 }

@@ -88,10 +88,10 @@ const char *const db_read_sql[R_COUNT] = {
                 " AND (t.updated_ms, t.id) < (?2, ?3)"
                 " ORDER BY t.updated_ms DESC, t.id DESC, f.seq DESC"),
     [R_HEADS] =
-        "SELECT t.owner, t.name, t.created_ms, t.seq, t.links, t.id, NULL FROM thread t LEFT JOIN "
-        "noted n ON n.thread = t.id WHERE t.links IS NOT NULL AND t.seq > ifnull(n.seq, 0)"
-        " UNION ALL SELECT '', '', created_ms, seq, head, num, log FROM stub WHERE noted = 0 LIMIT "
-        "?1",
+        "SELECT t.owner, t.name, t.created_ms, t.seq, t.links, t.id, NULL, n.seq FROM thread t"
+        " LEFT JOIN noted n ON n.thread = t.id WHERE t.links IS NOT NULL"
+        " AND t.seq <> ifnull(n.seq, 0) UNION ALL"
+        " SELECT '', '', created_ms, seq, head, num, log, 0 FROM stub WHERE noted = 0 LIMIT ?1",
     [R_OLD] = ("SELECT " THREAD_COLUMNS " FROM thread t WHERE state = 'idle' AND updated_ms <"
                " CASE WHEN EXISTS (SELECT 1 FROM approval a WHERE a.thread = t.id) THEN ?2 ELSE ?1"
                " END AND NOT EXISTS (SELECT 1 FROM approval a WHERE a.thread = t.id AND"
@@ -350,6 +350,7 @@ static uint64_t fill_log_head(struct arena *a, sqlite3_stmt *st, struct store_ro
     row->seq = (uint64_t)sqlite3_column_int64(st, 3);
     row->head = arena_dup(a, db_head(st, 4));
     row->num = sqlite3_column_int64(st, 5);
+    row->noted = (uint64_t)sqlite3_column_int64(st, 7);
     row->stub = name.ptr != NULL;
     if (row->stub) snprintf(row->log, sizeof row->log, STR_FMT, STR_ARG(name));
     else chain_name(log, row->created_ms, row->log);

@@ -8,7 +8,7 @@
 #define WAIT_MS 5000 /* for a server that is just starting or cutting its log */
 #define OF_LOG  " (?1 IS NULL OR t.owner = ?1) AND (?2 IS NULL OR t.name = ?2)"
 
-enum { S_CHECKPOINTS, S_LOGS, S_STUBS, S_ROWS, S_LOG_COUNT, S_STUB_COUNT };
+enum { S_CHECKPOINTS, S_LOGS, S_STUBS, S_STRAYS, S_ROWS, S_LOG_COUNT, S_STUB_COUNT };
 static const char *const sql[] = {
     [S_CHECKPOINTS] = "SELECT number, line FROM checkpoint ORDER BY number",
     [S_LOGS] =
@@ -19,6 +19,10 @@ static const char *const sql[] = {
         " ORDER BY t.id, f.seq",
     [S_STUBS] = "SELECT t.num, t.log, t.owner, t.name, t.created_ms, t.removed_ms, t.seq, t.kind,"
                 " t.body, t.digests, t.head, t.noted FROM stub t WHERE" OF_LOG " ORDER BY t.num",
+    [S_STRAYS] = "SELECT 0, x.thread, min(x.seq), count(*) FROM fact x WHERE NOT EXISTS"
+                 " (SELECT 1 FROM thread t WHERE t.id = x.thread) GROUP BY x.thread UNION ALL"
+                 " SELECT 1, x.thread, x.seq, 1 FROM noted x WHERE NOT EXISTS"
+                 " (SELECT 1 FROM thread t WHERE t.id = x.thread)",
     [S_ROWS] = "SELECT key, body FROM session WHERE key >= ?1 AND key < ?1 || char(1114111)",
     [S_LOG_COUNT] = "SELECT count(*) FROM thread t WHERE" OF_LOG,
     [S_STUB_COUNT] = "SELECT count(*) FROM stub t WHERE" OF_LOG,
@@ -63,6 +67,15 @@ static bool tell_stub(struct walk_at *at, sqlite3_stmt *st)
     return !at->w->stub || at->w->stub(at->w, &s);
 }
 
+static bool tell_stray(struct walk_at *at, sqlite3_stmt *st)
+{
+    struct walk_stray s = { .noted = sqlite3_column_int64(st, 0) != 0,
+                            .thread = sqlite3_column_int64(st, 1),
+                            .first = (uint64_t)sqlite3_column_int64(st, 2),
+                            .count = (uint64_t)sqlite3_column_int64(st, 3) };
+    return !at->w->stray || at->w->stray(at->w, &s);
+}
+
 static bool tell_kept(struct walk_at *at, sqlite3_stmt *st)
 {
     return at->w->row(at->w, db_text(st, 0), db_text(st, 1));
@@ -73,7 +86,7 @@ static enum err each(struct db *d, int id, struct walk_at *at,
                      bool (*tell)(struct walk_at *, sqlite3_stmt *))
 {
     sqlite3_stmt *st;
-    bool          filtered = id != S_CHECKPOINTS;
+    bool          filtered = id != S_CHECKPOINTS && id != S_STRAYS;
     enum err      e = id == S_ROWS ? db_ask(d, id, &st, "t", at->w->rows)
                       : filtered   ? db_ask(d, id, &st, "tt", at->w->owner, at->w->thread)
                                    : db_ask(d, id, &st, "");
@@ -109,6 +122,7 @@ static enum err walk(struct db *d, struct walk_at *at)
     if (!e) e = each(d, S_LOGS, at, tell_row);
     if (!e && !walk_rows_end(at)) e = ERR_CLOSED;
     if (!e) e = each(d, S_STUBS, at, tell_stub);
+    if (!e && all && at->w->stray) e = each(d, S_STRAYS, at, tell_stray);
     if (!e && at->w->row) e = each(d, S_ROWS, at, tell_kept);
     return e;
 }

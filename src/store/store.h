@@ -267,8 +267,9 @@ enum store_list_kind {
     /* the pending approvals of everybody: one row, how many (`amount`) and since when the oldest
      * waits (created_ms; 0: there is none) */
     STORE_WAITING,
-    /* Heads of logs and of stubs that no checkpoint has noted as they are now. Looks at every log:
-     * not for what is asked often. */
+    /* Heads of logs and of stubs that no checkpoint has noted as they are now, also of a log of
+     * which the store says that more of it is noted than there is. Looks at every log: not for what
+     * is asked often. */
     STORE_HEADS,
     /* Logs of everybody in state "idle" that nobody changed since `due_ms`, or, when somebody was
      * asked in them, since `day` (ms, too): 0 is never. Looks at every log, likewise. */
@@ -315,6 +316,8 @@ struct store_row { /* which members are filled depends on the list */
     struct str            head;
     int64_t               num;
     bool                  stub;
+    /* up to where the store says that checkpoints have it: behind `seq` nobody of ours says so */
+    uint64_t              noted;
     /* a checkpoint: its number; what was signed is its `line` */
     uint64_t              number;
     /* an approval that is not what was stored: nothing of it may be told as true */

@@ -32,11 +32,18 @@ struct walk_stub {
     bool            noted; /* the store says that a checkpoint has this head */
 };
 
+/* Rows that belong to a log, and there is none. No server makes or reads them. */
+struct walk_stray {
+    bool     noted;  /* what the store says is noted of it; else its facts */
+    int64_t  thread; /* by its own number: nothing else tells which log that was to be */
+    uint64_t first, count;
+};
+
 /* Each may be NULL; false ends the walk. Texts are valid during the call. A log is told before its
  * facts, and its end after them. */
 struct store_walk {
-    /* of this owner only, of this thread (of whomever) only; STR_NONE: of all. Checkpoints are
-     * told when both are absent. */
+    /* of this owner only, of this thread (of whomever) only; STR_NONE: of all. Checkpoints and
+     * strays are told when both are absent. */
     struct str owner, thread;
     bool (*checkpoint)(struct store_walk *w, uint64_t number, struct str line);
     bool (*log)(struct store_walk *w, const struct walk_log *l);
@@ -44,6 +51,7 @@ struct store_walk {
                  struct chain_mark m);
     bool (*log_end)(struct store_walk *w, const struct walk_log *l);
     bool (*stub)(struct store_walk *w, const struct walk_stub *s);
+    bool (*stray)(struct store_walk *w, const struct walk_stray *s);
     /* What is kept beside the logs (store_session) under keys that begin with `rows`, at the
      * end. */
     struct str rows;

@@ -41,6 +41,26 @@ test('checkpoints go to a file and to a webhook, signed, each tied to the one be
     check(!/local|Hanako/.test(JSON.stringify(all.map(payload))), 'no name of a person or of a conversation');
 });
 
+test('a conversation that somebody keeps out of checkpoints is in the next one, and the operator hears of it', async (t) => {
+    oneProcess('the other one may be faster');
+    python();
+    const a = await audited(t), thread = await paid(a.server), { server, file } = a;
+    const noted_up_to = (log) => Math.max(...lines(file).map(payload).flatMap((c) => c.heads).filter(([name]) => name === log).map(([, seq]) => seq));
+    await noted(file, 1);
+    const [log] = types((await a.cli('export', thread)).out);
+    await until(() => noted_up_to(log.log) === log.seq, 'all of it to be noted');
+    sql(server.db, 'UPDATE noted SET seq = seq + 1000');
+    const event = await until(() => server.log.find((l) => l.event === 'audit.kept_out'), 'that it is said');
+    same([event.level, event.conversations, event.first, event.facts, event.said_noted], ['security', 1, log.log, log.seq, log.seq + 1000]);
+    sound(await server.turn('more', { thread_id: thread }));
+    const now = types((await a.cli('export', thread)).out)[0];
+    check(now.seq > log.seq, 'it went on');
+    const known = await a.cli('verify', '--checkpoint', file);
+    same([known.code, known.err], [0, ''], known.out);
+    await until(() => noted_up_to(log.log) === now.seq, 'what is new to be noted');
+    same(/went on since a checkpoint/.test((await a.cli('verify', '--checkpoint', file)).out), false);
+});
+
 test('a webhook that is down loses nothing and stops nobody', async (t) => {
     const place = await elsewhere(t), { server, file } = await audited(t, { webhook: place.url });
     place.status = 503;
