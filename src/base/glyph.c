@@ -20,6 +20,8 @@ static bool is_in(uint32_t cp, const struct span *list, size_t count)
 }
 #define IS_IN(cp, list) is_in(cp, list, sizeof(list) / sizeof *(list))
 
+/* Unicode's Default_Ignorable_Code_Point, its blanks, controls and noncharacters, and what is drawn
+ * as nothing though it is none of these: what reveal.ts says, whose test reads the list here. */
 bool glyph_hidden(uint32_t cp)
 {
     static const struct span hidden[] = {
@@ -27,9 +29,10 @@ bool glyph_hidden(uint32_t cp)
         { 0x00, 0x1f },
         { 0x7f, 0xa0 },
         { 0xad, 0xad },
-        /* joiner, Arabic mark, Hangul fillers */
+        /* joiner, Arabic and Syriac marks, Hangul fillers */
         { 0x34f, 0x34f },
         { 0x61c, 0x61c },
+        { 0x70f, 0x70f },
         { 0x115f, 0x1160 },
         { 0x1680, 0x1680 },
         { 0x17b4, 0x17b5 },
@@ -38,17 +41,20 @@ bool glyph_hidden(uint32_t cp)
         { 0x2000, 0x200f },
         { 0x2028, 0x202f },
         { 0x205f, 0x206f },
-        /* empty Braille, filler, half characters */
+        /* empty Braille, filler, half characters, none at all */
         { 0x2800, 0x2800 },
         { 0x3164, 0x3164 },
         { 0xd800, 0xdfff },
+        { 0xfdd0, 0xfdef },
         { 0xfe00, 0xfe0f },
         { 0xfeff, 0xfeff },
         { 0xffa0, 0xffa0 },
         { 0xfff0, 0xfffb },
-        { 0x13439, 0x1343f },
+        /* Egyptian joints and blanks, Khitan filler, shorthand and musical controls */
+        { 0x13430, 0x13442 },
         { 0x16fe4, 0x16fe4 },
         { 0x1bca0, 0x1bca3 },
+        { 0x1d159, 0x1d159 },
         { 0x1d173, 0x1d17a },
         { 0xe0000, 0xe0fff }, /* tags, more variation selectors */
     };

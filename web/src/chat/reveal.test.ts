@@ -1,7 +1,7 @@
 // Nothing in what a person approves can hide.
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { lists, reveal, seen, skeleton } from './reveal';
+import { lists, reveal, seen, skeleton, visible } from './reveal';
 
 const marked = (text: string) => reveal(text).flatMap((p) => (p.hidden ? [p.text] : []));
 
@@ -88,6 +88,31 @@ test('words wholly of letters of rare alphabets that look like Latin ones are ma
     expect([text, marked(text)]).toEqual([text, [text]]);
   expect(marked('привет \u13da\u13bb')).toEqual(['\u13da\u13bb']);
   expect(marked('\u0917\u0932\u0940 g\u0966gle')).toEqual(['g\u0966gle']);
+});
+
+const anything = Array.from({ length: 0x110000 }, (_, code) => code);
+
+test('whatever Unicode lets pass unseen is named, here and by the server, and both name the same', () => {
+  const source = readFileSync(new URL('../../../src/base/glyph.c', import.meta.url), 'utf8');
+  const table = / hidden\[\] = \{([^;]*)\};/.exec(source)![1]!;
+  const server = new Set(anything.filter((code) => (code & 0xfffe) === 0xfffe));
+  for (const [, from, to] of table.matchAll(/\{ 0x([0-9a-f]+), 0x([0-9a-f]+) \}/g)) for (let code = parseInt(from!, 16); code <= parseInt(to!, 16); code++) server.add(code);
+
+  const unseen = /(?![ \u3000])[\p{Default_Ignorable_Code_Point}\p{Z}\p{Cc}\p{Bidi_Control}\p{Noncharacter_Code_Point}\u2800]/u;
+  const named = (code: number) => visible(`a${String.fromCodePoint(code)}b`) === 'ab';
+  const differ = { passed: [] as string[], server: [] as string[], page: [] as string[] };
+  for (const code of anything) {
+    const text = String.fromCodePoint(code);
+    if (unseen.test(text) && !server.has(code)) differ.passed.push(code.toString(16));
+    if (code === 9 || code === 10 || (/\p{M}/u.test(text) && !server.has(code))) continue; // text; and marks have rules of their own
+    if (server.has(code) !== named(code)) differ[server.has(code) ? 'page' : 'server'].push(code.toString(16));
+  }
+  expect(differ).toEqual({ passed: [], server: [], page: [] });
+});
+
+test('what chooses how a sign is drawn is ordinary where it does', () => {
+  for (const text of ['1\ufe0f\u20e3 ☎\ufe0f', '👨\u200d👩\u200d👧', '🏳\ufe0f\u200d🌈']) expect(marked(text)).toEqual([]);
+  for (const [text, hidden] of [['5\ufe0f0', 'U+FE0F'], ['☎\ufe0e', 'U+FE0E'], ['👨\u200dx', 'U+200D'], ['葛\u{e0100}', 'U+E0100']] as const) expect(marked(text)).toEqual([hidden]);
 });
 
 test('pages without script have the same lists', () => {

@@ -55,15 +55,16 @@ const names: Record<number, keyof Words['hidden']> = {
 const marks = '[\\u0300-\\u036f\\u0483-\\u0489\\u1ab0-\\u1aff\\u1dc0-\\u1dff\\u20d0-\\u20ff\\u3099\\u309a\\ufe20-\\ufe2f]';
 const strikes = '[\\u0334-\\u0338\\u0488\\u0489\\u20d2\\u20d3\\u20d8-\\u20da\\u20dd-\\u20e2\\u20e4-\\u20e6\\u20ea\\u20eb]';
 
-// Joiners and selectors inside emoji are ordinary; alone they hide things.
+// What Unicode lets a font pass over, blanks, controls, what is no character; and what is drawn as nothing though it is
+// none of these: a Syriac mark, blank Braille, notes between lines, Egyptian joints, a Khitan filler, a note without a
+// head. (The same on the server: glyph_hidden.) Joiners and selectors inside emoji are ordinary; alone they hide things.
+const unseen =
+  '[\\p{Default_Ignorable_Code_Point}\\p{Z}\\p{Cc}\\p{Cs}\\p{Noncharacter_Code_Point}\\u070f\\u2800\\ufff9-\\ufffb\\u{13430}-\\u{13442}\\u{16fe4}\\u{1d159}]';
 const invisible = new RegExp(
   [
     '(?<!\\p{Extended_Pictographic}\\uFE0F?\\p{Emoji_Modifier}?)\\u200d|\\u200d(?!\\p{Extended_Pictographic})',
-    '(?<![\\p{Extended_Pictographic}#*0-9])\\ufe0f',
-    '[\\ufe00-\\ufe0e\\u{e0100}-\\u{e01ef}]',
-    '[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u00a0\\u00ad\\u034f\\u061c\\u115f\\u1160\\u1680\\u17b4\\u17b5\\u180b-\\u180f]',
-    '[\\u2000-\\u200c\\u200e\\u200f\\u2028-\\u202f\\u205f-\\u206f\\u2800\\u3164\\ufeff\\uffa0\\ufff0-\\ufffb\\u{1d159}\\u{1d173}-\\u{1d17a}]',
-    '[\\u{e0000}-\\u{e007f}]',
+    '(?<!\\p{Extended_Pictographic}|[#*0-9](?=\\ufe0f\\u20e3))\\ufe0f',
+    `(?![\\t\\n \\u200d\\u3000\\ufe0f])${unseen}`,
     `(?<=${marks}{2})${marks}|(?<![^\\s])${marks}|${strikes}`,
   ].join('|'),
   'gu',
