@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/order.h"
 #include "cli/desk.h"
 #include "cli/keys.h"
 #include "cli/trust.h"
@@ -101,6 +102,19 @@ void desk_refused(const struct jv *answer, long status)
 
 /* --- showing ---------------------------------------------------------------------- */
 
+/* Terminals that write from right to left would turn what stands beside such letters around: each
+ * stretch of them is isolated (RLI, PDI). */
+static void put_ordered(FILE *out, struct str s)
+{
+    while (s.len) {
+        size_t plain = order_plain(s), back = order_stretch(str_from(s, plain));
+        fprintf(out, STR_FMT, STR_ARG(str_cut(s, plain)));
+        s = str_from(s, plain);
+        if (back) fprintf(out, "\u2067" STR_FMT "\u2069", STR_ARG(str_cut(s, back)));
+        s = str_from(s, back);
+    }
+}
+
 void desk_put(FILE *out, struct str s, enum glyph_way way)
 {
     struct buf safe;
@@ -108,7 +122,8 @@ void desk_put(FILE *out, struct str s, enum glyph_way way)
     buf_init(&safe, 0);
     glyph_show(&safe, s, way);
     if (safe.err) fputs("(out of memory)", out);
-    else fwrite(safe.ptr ? safe.ptr : "", 1, safe.len, out);
+    else if (way == GLYPH_TEXT) fwrite(safe.ptr ? safe.ptr : "", 1, safe.len, out);
+    else put_ordered(out, buf_view(&safe));
     buf_done(&safe);
 }
 

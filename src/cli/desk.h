@@ -4,8 +4,8 @@
  * and key, asking it, showing what strangers wrote, and a yes or no to what waits.
  *
  * Words of models, tools and people are shown by desk_put alone, so that none of them does anything
- * to the terminal (glyph_show). The server decides whether an answer counts; this asks by the same
- * door as everybody.
+ * to the terminal (glyph_show) or turns around what stands beside it (order.h). The server decides
+ * whether an answer counts; this asks by the same door as everybody.
  */
 #ifndef PARLEY_CLI_DESK_H
 #define PARLEY_CLI_DESK_H

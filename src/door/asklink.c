@@ -21,6 +21,7 @@
 #include "auth/jwt.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/order.h"
 #include "door/app.h"
 #include "door/linkform.h"
 #include "run/rules.h"
@@ -393,7 +394,9 @@ static void put_arguments(struct buf *b, const struct linkwords *w, const struct
         buf_lit(b, n++ ? "<dt>" : "<dl class=\"what\"><dt>");
         html_put_or(b, m->key, w->no_name);
         buf_lit(b, "</dt><dd>");
-        html_put_or(b, m->type == JSON_STRING ? m->str : m->raw, w->empty);
+        struct str value = m->type == JSON_STRING ? m->str : m->raw;
+        html_put_or(b, value, w->empty);
+        if (order_mixes(value)) buf_printf(b, " <small>(%s)</small>", w->in_order);
         buf_lit(b, "</dd>");
     }
     if (n) buf_lit(b, "</dl>");

@@ -3,6 +3,7 @@
 
 #include "base/guise.h"
 #include "base/jsonw.h"
+#include "base/order.h"
 #include "run/approval.h"
 
 #define NAME "f." /* what a field's name begins with */
@@ -23,14 +24,46 @@ static void html_attr(struct buf *out, struct str s)
     }
 }
 
-void html_put(struct buf *out, struct str s)
+/* How a text that turns is put together: around it, and around each stretch of it. */
+struct frame {
+    const char *open, *back, *forth, *close;
+};
+static const struct frame ELEMENTS = { "<bdo dir=\"ltr\">", "<bdi dir=\"rtl\">", "</bdi>",
+                                       "</bdo>" };
+/* Where there are no elements: LRO, RLI, PDI, PDF. */
+static const struct frame SIGNS = { "&#x202d;", "&#x2067;", "&#x2069;", "&#x202c;" };
+
+/* In its order (order.h). */
+static void put_ordered(struct buf *out, struct str s, const struct frame *f)
+{
+    bool turns = order_turns(s);
+    if (turns) buf_str(out, str_c(f->open));
+    while (s.len) {
+        size_t plain = order_plain(s), back = order_stretch(str_from(s, plain));
+        html_attr(out, str_cut(s, plain));
+        s = str_from(s, plain);
+        if (!back) continue;
+        buf_str(out, str_c(f->back));
+        html_attr(out, str_cut(s, back));
+        buf_str(out, str_c(f->forth));
+        s = str_from(s, back);
+    }
+    if (turns) buf_str(out, str_c(f->close));
+}
+
+static void put_seen(struct buf *out, struct str s, const struct frame *f)
 {
     struct buf shown;
     buf_init(&shown, 0);
     guise_show(&shown, s);
-    html_attr(out, buf_view(&shown));
+    put_ordered(out, buf_view(&shown), f);
     if (shown.err) out->err = ERR_NOMEM;
     buf_done(&shown);
+}
+
+void html_put(struct buf *out, struct str s)
+{
+    put_seen(out, s, &ELEMENTS);
 }
 
 void html_put_or(struct buf *out, struct str s, const char *nothing)
@@ -398,7 +431,7 @@ static void write_option(struct buf *out, struct str value, struct str shown, bo
     buf_lit(out, "<option value=\"");
     html_attr(out, value);
     buf_lit(out, chosen ? "\" selected>" : "\">");
-    html_put(out, shown);
+    put_seen(out, shown, &SIGNS);
     buf_lit(out, "</option>");
 }
 
@@ -472,10 +505,8 @@ static bool must_fill(const struct linkform *k, const struct field *f)
 }
 
 static void write_input(struct buf *out, struct arena *a, const struct linkform *k,
-                        const struct field *f, struct str name)
+                        const struct field *f, struct str name, struct str text)
 {
-    struct str text = form_member(a, k->typed, name);
-    if (!text.ptr && (k->only || !k->typed.ptr)) text = shown_value(a, f);
     bool list = f->kind == CHOICE || f->kind == FLAG, lines = f->kind == JSON;
     buf_lit(out, list    ? "<select name=\""
                  : lines ? "<textarea rows=\"4\" name=\""
@@ -488,6 +519,23 @@ static void write_input(struct buf *out, struct arena *a, const struct linkform 
     if (list) write_choice(out, a, k, f, text);
     if (lines) html_attr(out, text);
     buf_lit(out, list ? "</select>" : lines ? "</textarea>" : "");
+}
+
+/* A browser's field hides and turns as it likes: where what stands in it is not what it seems, it
+ * is said below. */
+static void write_seen(struct buf *out, const struct linkform *k, struct str text)
+{
+    struct buf shown;
+    bool       mixes = order_mixes(text);
+    buf_init(&shown, 0);
+    guise_show(&shown, text);
+    if (mixes || !str_eq(buf_view(&shown), text)) {
+        buf_lit(out, "<small>");
+        html_put(out, text);
+        if (mixes) buf_printf(out, " (%s)", k->words->in_order);
+        buf_lit(out, "</small>");
+    }
+    buf_done(&shown);
 }
 
 static void write_why(struct buf *out, const struct linkform *k)
@@ -503,14 +551,17 @@ static void write_field(struct buf *out, struct arena *a, const struct linkform 
 {
     struct str name = arena_printf(a, NAME STR_FMT, STR_ARG(f->name));
     struct str title = jv_str_at(f->schema, "title"), help = jv_str_at(f->schema, "description");
+    struct str text = form_member(a, k->typed, name);
     bool       many = f->kind == MANY;
+    if (!text.ptr && (k->only || !k->typed.ptr)) text = shown_value(a, f);
     buf_lit(out, many ? "<fieldset><legend>" : "<p><label>");
     html_put_or(out, title.len ? title : f->name, k->words->no_name);
     if (f->needed) buf_printf(out, " %s", k->words->needed);
     buf_lit(out, many ? "</legend>" : "<br>");
     if (many) write_many_boxes(out, a, k, f, name);
-    else write_input(out, a, k, f, name);
+    else write_input(out, a, k, f, name, text);
     if (!many) buf_lit(out, "</label>");
+    if (f->kind == TEXT || f->kind == JSON) write_seen(out, k, text);
     if (help.len) {
         buf_lit(out, "<small>");
         html_put(out, help);

@@ -24,7 +24,7 @@ struct linkform {
     const struct linkwords *words;
 };
 
-/* As it is seen, with nothing hidden or in disguise. */
+/* As it is seen, in its order, with nothing hidden or in disguise. */
 void       html_put(struct buf *out, struct str s);
 /* The same; words of ours in the place of an empty text. */
 void       html_put_or(struct buf *out, struct str s, const char *nothing);

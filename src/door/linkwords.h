@@ -21,6 +21,8 @@
     W(yes_void, "Yes that does not count any more", "Ja, das nicht mehr zählt",                   \
       "無効になった承認")                                                                         \
     W(still, "Yeses still needed", "Noch nötig", "あと必要な承認")                                \
+    W(in_order, "to be read from left to right", "von links nach rechts zu lesen",                \
+      "左から右へ読みます")                                                                       \
     W(tool, "Tool", "Werkzeug", "ツール")                                                         \
     W(risk, "Risk", "Risiko", "リスク")                                                           \
     W(risk_low, "low", "gering", "低い")                                                          \

@@ -99,6 +99,12 @@ test('words of models, tools and people do nothing to the terminal', async (t) =
     same(told, [['/v1/approvals/c%2F..%2F1%3F', '{"confirmed":true}']]);
 });
 
+test('letters that are written from right to left turn nothing around in a terminal', async (t) => {
+    const { url } = await desk(t, [{ id: 'c', tool: 'pay', ask: 'Send 100\u05d0 5000 to \u05d3\u05e0\u05d9 \u05db\u05d4\u05df?', input: { to: '7\u05d1 8' }, said: '9\u05d2 1', thread: 't' }]);
+    const { out } = await parley(['approvals', url]);
+    for (const part of ['100\u2067\u05d0\u2069 5000 to \u2067\u05d3\u05e0\u05d9 \u05db\u05d4\u05df\u2069?', '{"to":"7\u2067\u05d1\u2069 8"}', '"9\u2067\u05d2\u2069 1"']) check(out.includes(part), out);
+});
+
 test('approvals shows its key, and says what is wrong', async (t) => {
     const { createHash } = await import('node:crypto'), key = 'a-key-of-this-test-0123456789';
     const server = await t.serve({ config: { auth: { keys: [{ sha256: createHash('sha256').update(key).digest('hex'), principal: 'ada', roles: ['user'] }] } } });

@@ -2,32 +2,43 @@
  *
  * Names and values are the model's. They wrap, and long ones scroll in a box of
  * their own that says so: none pushes another away. Numbers stand digit by digit
- * as they will be used.
+ * as they will be used, and everything in the order in which it is stored (order.ts).
  */
 import { useLayoutEffect, useRef, useState, type CSSProperties, type ReactNode, type RefObject } from 'react';
 import { Exact, isObject, isRounded } from '../protocol';
 import { textOf } from './fields';
+import { mixes, stretches, turns } from './order';
 import { reveal } from './reveal';
 import { values, valuesIn } from './sentence';
 import { number, t } from '../words';
 
-/** Text of others, with what is not what it seems made visible. */
+/** Text of others, in its order, with what is not what it seems made visible. */
 export function Revealed({ text, part = false }: { text: string; part?: boolean }) {
-  return reveal(text, part).map((p, i) =>
+  const pieces = reveal(text, part).map((p, i) =>
     p.hidden ? (
       <mark key={i} className="hidden-char" title={p.hidden}>
-        <bdi>{p.text}</bdi> <small>({p.hidden})</small>
+        <InOrder text={p.text} /> <small>({p.hidden})</small>
       </mark>
     ) : (
-      p.text
+      <InOrder key={i} text={p.text} />
     ),
   );
+  return turns(text) ? <bdo dir="ltr">{pieces}</bdo> : pieces;
+}
+
+function InOrder({ text }: { text: string }) {
+  return stretches(text).map((s, i) => (i % 2 ? <bdi key={i} dir="rtl">{s}</bdi> : s));
+}
+
+/** Said beside it where letters of both directions meet. */
+export function OrderNote({ text }: { text: string }) {
+  return mixes(text) && <small className="meta"> ({t.inOrder})</small>;
 }
 
 /** The server's sentence, the values that were filled in standing off from its words. */
 export function Sentence({ text, input, now }: { text: string; input: unknown; /** What they become, where somebody changes them. */ now?: unknown }) {
   const left = now === undefined ? null : new Set(values(now));
-  return valuesIn(text, input).map((p, i) =>
+  const spans = valuesIn(text, input).map((p, i) =>
     p.value ? (
       <bdi key={i} className="filled">
         {left && !left.has(p.text) ? (
@@ -42,6 +53,7 @@ export function Sentence({ text, input, now }: { text: string; input: unknown; /
       <Revealed key={i} text={p.text} part />
     ),
   );
+  return <bdo dir="ltr">{spans}</bdo>;
 }
 
 /** As rows of a table. */
@@ -131,10 +143,12 @@ function Shown({ text, kind }: { text: string; kind: 'name' | 'value' | 'json' }
       {kind === 'json' ? (
         <pre ref={box as RefObject<HTMLPreElement>} className="wraps" tabIndex={long ? 0 : undefined}>
           <Revealed text={withinCard(text)} />
+          <OrderNote text={text} />
         </pre>
       ) : (
         <bdi ref={box} className={kind === 'name' ? 'arg-name' : 'arg'} tabIndex={long ? 0 : undefined}>
           {text === '' ? <i className="meta">{t.empty}</i> : <Revealed text={text} />}
+          <OrderNote text={text} />
         </bdi>
       )}
     </>

@@ -1,15 +1,16 @@
 /* EditFields.tsx -- the arguments of a request with those that may be changed as fields, and beside each what was asked about;
  * and the form that a tool at work asks to be filled in.
  *
- * What stands in a field is what will run, hidden characters said below it. What was typed stays while the page is open,
- * also when the card is folded or another request is looked at.
+ * What stands in a field is what will run, hidden characters and the order of what it turns around said below it. What
+ * was typed stays while the page is open, also when the card is folded or another request is looked at.
  */
 import { useId, useMemo, useState, type CSSProperties, type ReactNode } from 'react';
 import { isObject, type Call } from '../protocol';
 import { t } from '../words';
-import { NamedRow, namesWidth, Revealed, ValueOf } from './Arguments';
+import { NamedRow, namesWidth, OrderNote, Revealed, ValueOf } from './Arguments';
 import { useChat } from './context';
 import { changesOf, fieldOfError, fieldsOf, filledOf, formFields, shownText, type Field, type Texts, type Wrong } from './fields';
+import { mixes } from './order';
 import { reveal } from './reveal';
 
 const drafts = new Map<string, Texts>();
@@ -153,7 +154,8 @@ function FieldRow({ field, fresh = false, text, error, onText }: RowProps) {
   const id = useId();
   const changed = !fresh && text !== field.text;
   const before = shownText(field, field.text);
-  const hides = reveal(shownText(field, text)).some((p) => p.hidden);
+  const shown = shownText(field, text);
+  const hides = mixes(shown) || reveal(shown).some((p) => p.hidden);
   const about = [field.help && `${id}help`, changed && `${id}was`, error && `${id}error`].filter(Boolean).join(' ') || undefined;
   return (
     <tr data-field={field.pointer} data-changed={changed}>
@@ -171,7 +173,8 @@ function FieldRow({ field, fresh = false, text, error, onText }: RowProps) {
         )}
         {hides && (
           <span className="arg-shown">
-            <Revealed text={shownText(field, text)} />
+            <Revealed text={shown} />
+            <OrderNote text={shown} />
           </span>
         )}
         {changed && (

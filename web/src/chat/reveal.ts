@@ -6,8 +6,8 @@
  * that could be taken for other words are marked: letters of several alphabets
  * in one word, a whole word of letters that look like Latin ones, signs that
  * look like letters, dots and slashes that are none. Nothing is left out and
- * nothing is reordered. (Pages without script:
- * src/base/guise.h, with the same lists.)
+ * nothing is reordered: order.ts sees to how it is laid out. (Pages without
+ * script: src/base/guise.h, with the same lists.)
  */
 import { t, type Words } from '../words';
 

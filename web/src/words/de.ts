@@ -591,6 +591,7 @@ export const de: Words = {
     file: 'Gespräch',
   },
 
+  inOrder: 'von links nach rechts zu lesen',
   hidden: {
     endSpace: 'Leerzeichen am Rand',
     nbsp: 'geschütztes Leerzeichen',

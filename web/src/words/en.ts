@@ -613,6 +613,7 @@ export const en = {
   },
 
   /* ---- characters that are not what they seem ---- */
+  inOrder: 'to be read from left to right',
   hidden: {
     endSpace: 'space at the end',
     nbsp: 'no-break space',

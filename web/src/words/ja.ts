@@ -570,6 +570,7 @@ export const ja: Words = {
     file: '会話',
   },
 
+  inOrder: '左から右へ読みます',
   hidden: {
     endSpace: '端の空白',
     nbsp: '改行しない空白',
