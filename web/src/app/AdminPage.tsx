@@ -76,6 +76,7 @@ export default function AdminPage({ over, setOver }: { over: Over; setOver: (ove
 const pageSize = '200';
 
 function Approvals() {
+  const { me } = useLists();
   const [list, setList] = useState<ApprovalRecord[] | null>(null);
   const [next, setNext] = useState<string | null>(null);
   const [query, setQuery] = useState('');
@@ -85,7 +86,7 @@ function Approvals() {
     setList((have) => [...(before ? (have ?? []) : []), ...page.approvals]);
     setNext(page.next);
   }, []);
-  useEffect(() => void more(null), [more]);
+  useEffect(() => void more(null), [more, me]);
   const wanted = query.trim().toLowerCase();
   const found = (list ?? []).filter((r) => !wanted || wordsOf(r).includes(wanted));
   // What is looked for may be on a later page.
@@ -195,7 +196,7 @@ export function csvOf(rows: readonly ApprovalRecord[]): string {
 /* ---- what was used ---- */
 
 function Used() {
-  const { tools } = useLists();
+  const { me, tools } = useLists();
   const [usage, setUsage] = useState<Usage[] | null>(null);
   const [currency, setCurrency] = useState<string | null>(null);
   useEffect(() => {
@@ -206,7 +207,7 @@ function Used() {
       },
       () => notice(t.decidedFailed),
     );
-  }, []);
+  }, [me]);
   if (!usage) return <p className="inbox-none">{t.looking}</p>;
   const people = [...new Set(usage.map((u) => u.who))];
   const days = [...new Set(usage.map((u) => u.day))];

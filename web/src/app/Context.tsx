@@ -21,7 +21,7 @@ export function Context({ record }: { record: ApprovalRecord }) {
       () => here && setLines('failed'),
     );
     return () => void (here = false);
-  }, [record.id, others]);
+  }, [record.id, others, me]);
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (box.current) box.current.scrollTop = box.current.scrollHeight; // the last ones count

@@ -8,12 +8,13 @@ import { seen } from '../chat/reveal';
 import { fullTime, humanName, wayOf } from '../chat/words';
 import type { ApprovalRecord } from '../protocol';
 import { t } from '../words';
-import { api } from './store';
+import { api, useLists } from './store';
 
 const pageSize = 50;
 const runs_ms = 2000;
 
 export function Decided() {
+  const { me } = useLists();
   const [list, setList] = useState<ApprovalRecord[] | null>(null);
   const [next, setNext] = useState<string | null>(null);
   const [failed, setFailed] = useState(false);
@@ -27,7 +28,7 @@ export function Decided() {
       setFailed(true);
     }
   }, []);
-  useEffect(() => void more(null), [more]);
+  useEffect(() => void more(null), [more, me]);
   // What still runs is looked at again, as long as it stands on the first page.
   useEffect(() => {
     if (!list?.some((r) => r.status === 'approved' || r.status === 'running') || list.length > pageSize) return;

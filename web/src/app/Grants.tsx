@@ -7,9 +7,10 @@ import { clock, fullTime } from '../chat/words';
 import type { Grant } from '../transport/api';
 import { number, t } from '../words';
 import { notice } from './notices';
-import { api } from './store';
+import { api, useLists } from './store';
 
 export function Grants() {
+  const { me } = useLists();
   const [list, setList] = useState<Grant[] | 'failed' | null>(null);
   const load = useCallback(
     () =>
@@ -19,7 +20,7 @@ export function Grants() {
       ),
     [],
   );
-  useEffect(load, [load]);
+  useEffect(load, [load, me]);
   if (list === 'failed')
     return (
       <p className="ask-error" role="alert">

@@ -67,7 +67,7 @@ export default function InboxPage({ over, setOver }: { over: Over; setOver: (ove
                   </button>
                 ))}
               </div>
-              {tab === 'waiting' ? <WaitingList /> : tab === 'decided' ? <Decided /> : <Grants />}
+              {!me || tab === 'waiting' ? <WaitingList /> : tab === 'decided' ? <Decided /> : <Grants />}
             </div>
           </div>
           <Notices />

@@ -266,6 +266,11 @@ export function metAnother(e: StorageEvent, who: string | undefined): boolean {
   return e.key === 'parley.who' && e.newValue !== null && who !== undefined && e.newValue !== who;
 }
 
+/** Another tab knows nobody any more: somebody signed out there, or was found to be gone. */
+export function leftElsewhere(e: StorageEvent): boolean {
+  return e.key === 'parley.who' && e.newValue === null;
+}
+
 /** What this browser knows of a person's conversations; how the page looks stays. */
 export function forgetPerson(): void {
   [...personal.flatMap(keysOf), 'who'].forEach((k) => remember(k, null));

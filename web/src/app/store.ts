@@ -13,7 +13,7 @@ import { Api, Refused, type ThreadInfo, type ToolInfo, type Whoami } from '../tr
 import { newId, Session, type Draft } from '../transport/session';
 import { WireLog } from '../transport/types';
 import { clientTools } from './clientTools';
-import { addDraft, belongTo, droppedUnsent, forgetPerson, forgetUnsent, getDraft, getFiles, getPrefs, hasWords, keeper, metAnother, putAway, setDraft, setFiles, takeUnsent, unsentThreads } from './prefs';
+import { addDraft, belongTo, droppedUnsent, forgetPerson, forgetUnsent, getDraft, getFiles, getPrefs, hasWords, keeper, leftElsewhere, metAnother, putAway, setDraft, setFiles, takeUnsent, unsentThreads } from './prefs';
 import { notice } from './notices';
 import { chosenModel } from './product';
 import { go } from './router';
@@ -40,8 +40,10 @@ let lists: Lists = { threads: [], next: null, loaded: false, inbox: [], tools: [
 const listeners = new Set<() => void>();
 
 function set(change: Partial<Lists>): void {
+  const before = here();
   lists = { ...lists, ...change };
   listeners.forEach((f) => f());
+  if (here() !== before) met();
 }
 
 export function useLists(): Lists {
@@ -201,6 +203,18 @@ function concerns(a: ApprovalRecord, decides: boolean): boolean {
 
 /* ---- who is here ---- */
 
+/* Nobody while a key is asked for. Every sign-in makes it another object, also one of the same person: what was opened
+ * before it ended with the session before. */
+function here(): Whoami | null {
+  return lists.signIn ? null : lists.me;
+}
+
+/* What is open was opened by whoever was here: it is opened anew, or goes on if it waited for this. */
+function met(): void {
+  listen();
+  if (here()) sessions.forEach((s) => s.signedIn());
+}
+
 /** Gives the key to the server for a cookie, and forgets it. Throws with a sentence when it is not taken. */
 export async function signIn(key: string): Promise<void> {
   const me = await api.signIn(key);
@@ -330,7 +344,7 @@ const tidings = new Tidings(api, refreshSoon);
 
 /* A page that nobody sees and that may not say anything needs no connection. */
 function listen(): void {
-  tidings.want((!document.hidden || getPrefs().notify) && !lists.signIn);
+  tidings.listenFor(started && (!document.hidden || getPrefs().notify) ? here() : null);
 }
 
 let current: () => Session | null = () => null;
@@ -356,6 +370,7 @@ export function startPage(shown: () => Session | null): void {
     const gone = droppedUnsent(e);
     if (gone) sessions.get(gone.thread)?.forget(gone.id);
     if (metAnother(e, lists.me?.principal)) location.assign('/');
+    else if (leftElsewhere(e)) refreshSoon();
   });
   window.addEventListener('online', back);
   window.addEventListener('offline', () => current()?.offline());
@@ -368,5 +383,6 @@ export function startPage(shown: () => Session | null): void {
     if ((!document.hidden || getPrefs().notify) && !lists.signIn) refreshSoon();
   }, 15_000);
   set({ threads: withUnsent(lists.threads) });
-  void refresh().then(listen);
+  listen();
+  void refresh();
 }

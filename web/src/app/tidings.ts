@@ -1,8 +1,9 @@
 /* tidings.ts -- told at once when something is asked, answered or settled in any conversation.
  *
  * GET /v1/approvals/events, while somebody looks at the page or wants its notifications. An event only says
- * that it is time to look: what is shown comes from the lists, so that there is one truth. A connection that
- * cannot be had costs nothing but time: the page looks now and then anyway.
+ * that it is time to look: what is shown comes from the lists, so that there is one truth. It is also time when
+ * the stream opens, since what was asked before that is not told. A connection that cannot be had costs nothing
+ * but time: the page looks now and then anyway.
  */
 import type { Api } from '../transport/api';
 import { readSse } from '../transport/sse';
@@ -18,6 +19,7 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 export class Tidings {
+  private who: object | null = null;
   private listening: AbortController | null = null;
   private cursor = '';
 
@@ -26,11 +28,12 @@ export class Tidings {
     private readonly happened: () => void,
   ) {}
 
-  /** May be said again whenever something changed. */
-  want(wanted: boolean): void {
-    if (wanted === (this.listening !== null)) return;
+  /** For whom, null for nobody; may be said again. A stream was opened by somebody: for another it is opened anew. */
+  listenFor(who: object | null): void {
+    if (who === this.who) return;
+    this.who = who;
     this.listening?.abort();
-    this.listening = wanted ? new AbortController() : null;
+    this.listening = who && new AbortController();
     if (this.listening) void this.listen(this.listening.signal);
   }
 
@@ -48,6 +51,7 @@ export class Tidings {
   private async follow(signal: AbortSignal, heard: () => void): Promise<void> {
     const after = this.cursor && `?after=${encodeURIComponent(this.cursor)}`;
     const response = await this.api.open('GET', `/v1/approvals/events${after}`, undefined, signal);
+    this.happened();
     for await (const batch of readSse(response.body!, signal)) {
       heard();
       this.cursor = batch.at(-1)?.id ?? this.cursor;

@@ -115,9 +115,16 @@ export class Session implements LinkHost {
 
   /** The page, the network or the key came back. */
   nudge(): void {
-    if (this.get().connection.state === 'signin') this.c.set({ connection: { state: 'connecting' } });
+    this.signedIn();
     this.way.nudge();
     this.open(); // it may have dozed
+  }
+
+  /** Somebody signed in: goes on if that is what it waited for, whether it is on the screen or not. */
+  signedIn(): void {
+    if (this.get().connection.state !== 'signin') return;
+    this.c.set({ connection: { state: 'connecting' } });
+    this.way.nudge();
   }
 
   /** The browser says that there is no network. */
