@@ -89,10 +89,23 @@ test('on a card digits stand as they are stored, whatever stands between them, a
   await tab.$('.dock').getByRole('button', { name: 'Change it first' }).click();
   await tab.$('.dock .editing .arg-shown').first().waitFor();
   await inOrder(tab, '.dock .ask-title', '.dock .editing .arg-shown');
-  await tab.page.keyboard.press('Escape');
+});
+
+test('in the inbox and in the record it is the same', async (t) => {
+  const { server } = await asked(t, tricks);
+  const tab = await t.tab(server, { viewport: { width: 1440, height: 1200 } });
+  await tab.send('pay');
+  await tab.card();
+  const thread = tab.page.url();
   await tab.page.goto(`${server.url}/inbox`);
-  await tab.$('.inbox .ask-title, .ask-title').first().waitFor();
-  await inOrder(tab, '.ask-title');
+  await tab.$('.ask-title').first().waitFor();
+  await inOrder(tab, '.ask-title', '.args td');
+  await tab.page.goto(thread);
+  await tab.card();
+  await tab.approve();
+  await tab.$('.tool[data-status="done"]').waitFor();
+  await tab.$('.tool-head').click();
+  await inOrder(tab, '.record-ask', '.record .args td', '.tool-body .value pre');
 });
 
 test('text wholly of Hebrew or Arabic is read as it is written, without a word about it', async (t) => {
@@ -122,4 +135,43 @@ test('behind a signed link digits stand as they are stored, and the page says so
   equal(await isReadable(tab, '.what dd', '\u05d3\u05e0\u05d9 \u05db\u05d4\u05df'), true, 'a name reads from right to left');
   const words = squeeze(await tab.$('.what').innerText());
   ok(words.includes('100\u05d0 5000 (to be read from left to right)') && words.endsWith('\u05d3\u05e0\u05d9 \u05db\u05d4\u05df'), words);
+});
+
+/* From where to where each link's glyphs stand, paragraph by paragraph. */
+const reaches = (tab) =>
+  tab.$('.md > p').evaluateAll((all) =>
+    all.map((p) =>
+      [...p.querySelectorAll('a')].map((a) => {
+        const range = document.createRange();
+        range.selectNodeContents(a);
+        const boxes = [...range.getClientRects()].filter((b) => b.width > 0);
+        return { text: a.textContent, left: Math.min(...boxes.map((b) => b.left)), right: Math.max(...boxes.map((b) => b.right)) };
+      }),
+    ),
+  );
+
+const answer = [
+  '\u202e[bank.example](https://evil.example/1)\u202c and on',
+  '\u2067[bank.example](https://evil.example/2) [shop.example](https://bank.example/3)\u2069',
+  '[bank.example \u05d0](https://evil.example/4) [\u05d1 shop.example](https://bank.example/5)',
+  '\u05e9\u05dc\u05d5\u05dd [bank.example](https://evil.example/6) \u05d1 [\u05d0 shop.example 5](https://bank.example/7)',
+  '[\u05d0 pay](javascript:1) [\u05d1](mailto:\u05d0@evil.example)',
+  '`x \u202e y` \u2066[bank.example](https://evil.example/8)',
+  '```js\nif (a /* \u202e \u2066// */) pay()\n```',
+].join('\n\n');
+
+test('where a link of an answer leads stands beside it, whatever is written around it, and what turns text is seen', async (t) => {
+  const model = await t.model([answer]);
+  const tab = await t.tab(await t.server({ model: model.config }), { viewport: { width: 1440, height: 1200 } });
+  await tab.ask('hello');
+  const paragraphs = await reaches(tab);
+  equal(paragraphs.flat().filter((l) => l.text.includes('(evil.example)')).length, 5, 'those that lead elsewhere say so');
+  for (const links of paragraphs)
+    for (const [i, { text, left }] of links.sort((a, b) => a.left - b.left).entries()) ok(i === 0 || left >= links[i - 1].right, `${text} begins where the one before has ended`);
+  await inOrder(tab, '.md .host');
+  const [first] = await orders(tab, '.md p:first-child a');
+  equal(first.seen, 'bankexampleevilexample', 'nothing runs backwards');
+  const words = await tab.$('.md').evaluate((e) => e.textContent);
+  ok(!/[\u202a-\u202e\u2066-\u2069]/.test(words), 'none of them is left');
+  for (const seen of ['\u27e8U+202E\u27e9bank.example (evil.example)\u27e8U+202C\u27e9 and on', 'x \u27e8U+202E\u27e9 y', '/* \u27e8U+202E\u27e9 \u27e8U+2066\u27e9// */']) ok(words.includes(seen), `${seen} in: ${words}`);
 });

@@ -26,7 +26,8 @@ export function Revealed({ text, part = false }: { text: string; part?: boolean 
   return turns(text) ? <bdo dir="ltr">{pieces}</bdo> : pieces;
 }
 
-function InOrder({ text }: { text: string }) {
+/** Within a <bdo>: stretches of letters that are read from right to left in isolates of their own. */
+export function InOrder({ text }: { text: string }) {
   return stretches(text).map((s, i) => (i % 2 ? <bdi key={i} dir="rtl">{s}</bdi> : s));
 }
 

@@ -171,6 +171,11 @@ export function seen(text: string): string {
   return reveal(text).map((p) => (p.hidden && p.text.startsWith('U+') ? `⟨${p.text}⟩` : p.hidden ? `${p.text} (${p.hidden})` : p.text)).join('');
 }
 
+/** With what turns text around by its number: for answers, where much that is hidden belongs to some language. */
+export function unturned(text: string): string {
+  return text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (c) => `⟨U+${c.charCodeAt(0).toString(16).toUpperCase()}⟩`);
+}
+
 /** Without what cannot be seen or turns the text around: for names that nobody decides by. */
 export function visible(text: string): string {
   return text.replace(invisible, '');

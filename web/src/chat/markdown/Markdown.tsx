@@ -4,7 +4,7 @@
  * the last unit and nothing else. There is no way from text to HTML: tags are
  * shown as they were written, but for line breaks. What has no picture here (an
  * address that may not be followed, a definition) is shown as text, so that
- * nothing is lost.
+ * nothing is lost. Characters that turn text around are shown by their number.
  */
 import type { Definition, FootnoteDefinition, Heading, List, ListItem, Nodes, Paragraph, RootContent, Table, TableRow } from 'mdast';
 import { Fragment, memo, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore, type ReactNode, type RefObject } from 'react';
@@ -12,6 +12,7 @@ import { CodeBlock } from './CodeBlock';
 import { Diagram } from './Diagram';
 import { Formula } from './Formula';
 import { hostOf, safeHref, targetBeside } from './links';
+import { unturned } from '../reveal';
 import { waitForTurn } from './turns';
 import type { GrowingText, Unit } from './units';
 import { t } from '../../words';
@@ -44,7 +45,8 @@ function watchReader(tell: () => void): () => void {
   return () => waiting.delete(tell);
 }
 
-export const Markdown = memo(function Markdown({ text, growing = false }: { text: string; growing?: boolean }) {
+export const Markdown = memo(function Markdown({ text: written, growing = false }: { text: string; growing?: boolean }) {
+  const text = unturned(written);
   const now = useSyncExternalStore(
     watchReader,
     () => reader,
@@ -453,24 +455,33 @@ interface LinkProps {
   children?: ReactNode;
 }
 
+/* Where something leads, in the page's words: nothing around it turns it or takes it elsewhere. */
+function Beside({ place }: { place: string }) {
+  return (
+    <bdi dir="ltr" className="host">
+      ({place})
+    </bdi>
+  );
+}
+
 /* Text that names another place than the target is a trap: the real one is written beside it. An address that may not
- * be followed is written beside the words. */
+ * be followed is written beside the words. Both stand together (an isolate): beside another link they would be its own. */
 function SafeLink({ href, text, title, pictured = false, children = text }: LinkProps) {
   const safe = safeHref(href);
   if (!safe) {
     const more = [href === text ? '' : href, title ?? ''].filter(Boolean).join(' ');
     return (
-      <Fragment>
+      <span className="no-link">
         {children}
-        {more && <span className="host"> ({more})</span>}
-      </Fragment>
+        {more && <> <Beside place={more} /></>}
+      </span>
     );
   }
   const beside = pictured ? hostOf(safe) || safe : targetBeside(safe, text);
   return (
     <a href={safe} target="_blank" rel="noopener noreferrer nofollow" title={title ? `${title} (${safe})` : safe}>
       {children}
-      {beside && <span className="host"> ({beside})</span>}
+      {beside && <> <Beside place={beside} /></>}
     </a>
   );
 }
@@ -490,13 +501,13 @@ function SafeImage({ src, alt, title }: { src: string; alt: string; title?: stri
   if (!safe) {
     return (
       <span className="no-image">
-        {named || t.image} {src && <span className="host">({src})</span>}
+        {named || t.image} {src && <Beside place={src} />}
       </span>
     );
   }
   return (
     <a className="no-image" href={safe} target="_blank" rel="noopener noreferrer nofollow" title={safe}>
-      {named ? `${t.Image}: ${named}` : t.Image} <span className="host">{t.notLoadedFrom(hostOf(safe))}</span>
+      {named ? `${t.Image}: ${named}` : t.Image} <bdi className="host">{t.notLoadedFrom(hostOf(safe))}</bdi>
     </a>
   );
 }
