@@ -72,3 +72,22 @@ export async function fitsIn(tab, looks, what, more) {
 export async function sticksOut(tab) {
   return tab.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 }
+
+/**
+ * What lies beside the window; what goes on beside what is seen of it, and no key brings it into sight; cells whose words run
+ * into the next one's; and the page itself when it is wider than the window.
+ */
+export async function beside(tab) {
+  return tab.page.evaluate(() => {
+    const reached = (e) => e && (e.matches('pre, input, textarea, [tabindex="0"]') || reached(e.parentElement));
+    const shown = (e) => e.checkVisibility({ visibilityProperty: true }) && e.getClientRects().length > 0 && !e.closest('.sr, svg *');
+    const goesOn = (e) => e.scrollWidth > e.clientWidth + 1 && (/auto|scroll/.test(getComputedStyle(e).overflowX) || e.matches('th, td'));
+    const out = [...document.body.querySelectorAll('*')].filter((e) => {
+      const { left, right, width } = e.getBoundingClientRect();
+      const isOut = right > innerWidth + 1 || left < -1;
+      return width > 0 && shown(e) && (e.matches('th, td') ? goesOn(e) : (isOut || goesOn(e)) && !reached(e));
+    });
+    const wide = document.scrollingElement.scrollWidth - innerWidth;
+    return [...(wide > 0 ? [`the page, by ${wide} px`] : []), ...out.map((e) => `${e.localName}.${e.className} (${e.textContent.slice(0, 30)})`)];
+  });
+}
