@@ -105,7 +105,7 @@ MUST_CHECK enum err json_parse(struct arena *a, struct str text, struct jv **out
 MUST_CHECK enum err json_parse_own(struct arena *a, struct str text, struct jv **out);
 /* of a text that is valid JSON; 0: neither object nor array */
 int                 json_depth(struct str text);
-/* line where v stands, from 1 */
+/* line where v stands, from 1; 0: it was not read from `text` */
 unsigned            json_line(struct str text, const struct jv *v);
 
 const struct jv  *jv_get(const struct jv *obj, const char *key);

@@ -143,8 +143,11 @@ int json_depth(struct str text)
 
 unsigned json_line(struct str text, const struct jv *v)
 {
+    uintptr_t   at = v ? (uintptr_t)v->raw.ptr : 0, from = (uintptr_t)text.ptr;
     const char *line_start;
-    return v && v->raw.ptr ? line_at(text.ptr, v->raw.ptr, &line_start) : 1;
+
+    if (!at || at < from || at - from > text.len) return 0;
+    return line_at(text.ptr, v->raw.ptr, &line_start);
 }
 
 /* --- looking up -------------------------------------------------------------- */

@@ -36,11 +36,6 @@ static void make_printable(char *z)
     }
 }
 
-static unsigned line_of(const struct config *c, const struct jv *at)
-{
-    return at && at->raw.ptr && c->text.ptr ? json_line(c->text, at) : 0;
-}
-
 static void note(struct config_error *e, unsigned line, const char *fmt, va_list args)
 {
     if (e->count == CONFIG_PROBLEMS_MAX) {
@@ -59,7 +54,7 @@ void config_error_add(struct config_error *e, const struct config *c, const stru
     va_list args;
 
     va_start(args, fmt);
-    note(e, line_of(c, at), fmt, args);
+    note(e, json_line(c->text, at), fmt, args);
     va_end(args);
 }
 
@@ -68,7 +63,7 @@ void cfg_bad(struct config_build *b, const struct jv *at, const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    note(b->e, line_of(b->c, at), fmt, args);
+    note(b->e, json_line(b->c->text, at), fmt, args);
     va_end(args);
 }
 
@@ -84,7 +79,7 @@ void cfg_warn(struct config_build *b, const struct jv *at, const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     make_printable(text);
-    unsigned line = line_of(b->c, at);
+    unsigned line = json_line(b->c->text, at);
     w->list[w->count] = line ? arena_printf(&b->c->arena, "%s:%u: %s", b->e->file, line, text)
                              : arena_dup(&b->c->arena, str_c(text));
     if (w->list[w->count].ptr) w->count++;

@@ -36,10 +36,7 @@ static enum spend_for scope(struct str word)
 
 static void read_budget(struct config_build *b, const struct jv *v, struct spend_rule *r)
 {
-    const struct jv   *role = jv_get(v, "role");
-    struct jv          item = { .type = JSON_STRING, .str = jv_str(role), .raw = STR("\"\"") };
-    struct jv          list = { .type = JSON_ARRAY, .count = 1, .child = &item };
-    struct config_strs ignored;
+    const struct jv *role = jv_get(v, "role");
 
     *r = (struct spend_rule){ .of = scope(jv_str_at(v, "for")), .role = jv_str(role) };
     read_limit(b, jv_get(v, "tokens"), false, &r->tokens);
@@ -53,7 +50,7 @@ static void read_budget(struct config_build *b, const struct jv *v, struct spend
                 "\"principal\" (each of them)");
     if (!r->tokens.soft && !r->tokens.hard && !r->cost.soft && !r->cost.hard)
         cfg_bad(b, v, "a budget needs \"tokens\" or \"cost\", with \"soft\", \"hard\" or both");
-    if (role) cfg_read_roles(b, &list, &ignored);
+    cfg_read_role(b, role);
 }
 
 /* Sums of dollars and euros would be neither. `at`: the budgets that are in money; NULL: there are

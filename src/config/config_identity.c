@@ -43,6 +43,15 @@ static bool is_word(struct str s)
     return s.len > 0 && s.len <= ROLE_LEN_MAX;
 }
 
+void cfg_read_role(struct config_build *b, const struct jv *v)
+{
+    if (!jv_is(v, JSON_STRING)) return;
+    if (!is_word(v->str))
+        cfg_bad(b, v, "a role's name has 1 to %d letters, digits and signs, and no blanks",
+                ROLE_LEN_MAX);
+    else if (!is_built_in(v->str)) gather(b, &b->c->role_names, v->str, v, "roles");
+}
+
 void cfg_read_roles(struct config_build *b, const struct jv *list, struct config_strs *out)
 {
     *out = cfg_strs(b, list);
@@ -50,13 +59,7 @@ void cfg_read_roles(struct config_build *b, const struct jv *list, struct config
         cfg_bad(b, list,
                 "\"roles\" is empty, so it would be for nobody; name a role, or leave it "
                 "out for everybody");
-    JV_EACH (v, list) {
-        if (v->type != JSON_STRING) continue;
-        if (!is_word(v->str))
-            cfg_bad(b, v, "a role's name has 1 to %d letters, digits and signs, and no blanks",
-                    ROLE_LEN_MAX);
-        else if (!is_built_in(v->str)) gather(b, &b->c->role_names, v->str, v, "roles");
-    }
+    JV_EACH (v, list) cfg_read_role(b, v);
 }
 
 bool cfg_known_role(const struct config *c, struct str role)

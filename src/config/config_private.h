@@ -37,8 +37,8 @@ struct config_build {
     const struct config_flags *flags;
 };
 
-/* Notes an error or a warning at a place of the file (`at` NULL, or made by hand without `raw`: not
- * from the file). */
+/* Notes an error or a warning at a place of the file (`at` NULL, or made by hand: not from the
+ * file). */
 void cfg_bad(struct config_build *b, const struct jv *at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void cfg_warn(struct config_build *b, const struct jv *at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
@@ -99,6 +99,8 @@ void    cfg_model_list(struct config_build *b, const struct jv *v, struct config
  * beside. */
 void    cfg_read_terms(struct config_build *b, const struct jv *def, const struct jv *headers,
                        struct config_terms *t);
+/* one name; NULL: there is none */
+void    cfg_read_role(struct config_build *b, const struct jv *v);
 void    cfg_read_roles(struct config_build *b, const struct jv *list, struct config_strs *out);
 /* the claims that a prompt asks for */
 void    cfg_gather_template(struct config_build *b, struct str text, const struct jv *at);

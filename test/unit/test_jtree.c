@@ -152,6 +152,20 @@ TEST(the_line_of_a_value_is_known)
     CHECK(json_line(str_c(text), jv_at(jv_get(v, "b"), 0)) == 5);
 }
 
+TEST(a_value_that_was_not_read_from_a_text_has_no_line_in_it)
+{
+    const char *text = "{\n\"a\": 1}";
+    struct jv  *v = parse("{\n\"a\": 1}\n");
+    struct jv   bare = { .type = JSON_STRING, .str = STR("x") };
+    struct jv   made = { .type = JSON_STRING, .str = STR("x"), .raw = STR("\"x\"") };
+
+    CHECK(json_line(str_c(text), &bare) == 0);
+    CHECK(json_line(str_c(text), &made) == 0);
+    CHECK(json_line(str_c(text), jv_get(v, "a")) == 0);
+    CHECK(json_line(STR_NONE, &made) == 0);
+    CHECK(json_line(str_c(text), NULL) == 0);
+}
+
 TEST(without_memory_parsing_fails_cleanly_at_every_point)
 {
     struct buf b = { 0 };
