@@ -161,12 +161,15 @@ static void compare_keys(struct changes *c, const struct auth_setup *old,
     note(c->keys ? &c->now : &c->later, STR("auth.keys"));
 }
 
+static const struct config *last_of(const struct reload *r)
+{
+    return r->kept ? &r->kept->config : r->first;
+}
+
 /* What takes effect is told against what was read last, the rest against what was built. */
 static void find_changes(const struct reload *r, const struct config *new, struct changes *c)
 {
-    const struct config *last = r->kept ? &r->kept->config : r->first;
-
-    compare(&(struct compare){ c, true }, STR(""), last->root, new->root, 0);
+    compare(&(struct compare){ c, true }, STR(""), last_of(r)->root, new->root, 0);
     compare(&(struct compare){ c, false }, STR(""), r->first->root, new->root, 0);
     compare_keys(c, &r->first->auth, &new->auth);
 }
@@ -279,14 +282,25 @@ static bool checks(const struct reload *r, const struct config *c, struct config
     return false;
 }
 
+/* A file that was read and is not there now is an error, and no wish for the defaults. */
+static struct config_flags flags_of(const struct reload *r)
+{
+    struct config_flags flags = r->flags;
+    struct str          path = last_of(r)->path;
+
+    if (path.ptr) flags.path = path.ptr;
+    return flags;
+}
+
 void reload_now(struct reload *r)
 {
     static struct config_error e;
     struct kept_config        *k = mem_alloc(sizeof *k);
+    struct config_flags        flags = flags_of(r);
     struct changes             c = { 0 };
 
     memset(&e, 0, sizeof e);
-    if (!k || config_load_flags(&k->config, &r->flags, &e)) {
+    if (!k || config_load_flags(&k->config, &flags, &e)) {
         if (!k) log_line(LOG_ERROR, "reload.refused", "why", "out of memory", NULL);
         else refuse(&e);
         mem_free(k);

@@ -1,6 +1,7 @@
 /* reload.h -- SIGHUP: the configuration is read anew, and no stream notices.
  *
- * The whole file is checked first, as `parley check` does; one that does not check changes nothing.
+ * The whole file is checked first, as `parley check` does; one that does not check, or that is not
+ * there any more, changes nothing.
  * Then what is a plain value takes effect, for whatever begins from now on: who is let in by name
  * and origin, limits, prompts, rules of who is asked, further keys of people, the log. What was
  * built from the file (tools, models, pages, the store, the address) stays as it was built, and the

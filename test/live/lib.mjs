@@ -59,11 +59,12 @@ export function settled(server, thread, ms) {
     }, `thread ${thread} to settle`, ms);
 }
 
-// Writes the file and sends the signal, to each node; answers with what the log says about it.
+// Writes the file (or has `text` do something to it) and sends the signal, to each node; answers with what the log says
+// about it.
 export async function reload(server, config, text) {
     const nodes = server.nodes ?? [server], before = nodes.map((n) => n.log.length);
     if (text === undefined) server.configure(configured(config));
-    else for (const n of nodes) fs.writeFileSync(n.file, text);
+    else for (const n of nodes) typeof text === 'function' ? text(n.file) : fs.writeFileSync(n.file, text);
     for (const n of nodes) n.child.kill('SIGHUP');
     const said = (n) => n.log.slice(before[nodes.indexOf(n)]).filter((l) => l.event.startsWith('reload.'));
     const over = (n) => said(n).some((l) => l.event === 'reload.done' || l.note?.includes('stays'));

@@ -1,5 +1,6 @@
 // SIGHUP reads the configuration anew: what takes effect at once, what waits for the next start and is
 // named, what is refused; and no stream notices.
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -51,6 +52,25 @@ test('a configuration that does not check is refused whole, and the one before g
     check(open[0].event === 'reload.refused' && /sign-in cannot be turned on/.test(open[0].why), JSON.stringify(open));
     same((await server.get('/', { host: 'people.example' })).status, 421, 'nobody from elsewhere while nobody is asked who they are');
     same([(await server.get('/', { host: 'old.localhost' })).status, (await server.get('/', { host: 'new.localhost' })).status], [200, 421]);
+});
+
+const STAYS = 'the configuration before it stays; put it right and send SIGHUP again';
+
+test('a configuration that was taken away is no wish for the defaults: what runs stays, and that is said', async (t) => {
+    oneProcess('each of them has a file of its own');
+    // By its usual name, in the working directory: without --config.
+    const wrap = ['sh', '-c', 'bin=$1; shift 4; exec "$bin" serve "$@"', 'sh'];
+    for (const how of [{}, { wrap }]) {
+        const config = { hosts: ['here.localhost'] }, server = await t.serve({ config, ...how });
+        const here = async () => (await server.get('/', { host: 'here.localhost' })).status;
+        same(await here(), 200);
+        const said = await reload(server, undefined, (file) => fs.rmSync(file));
+        check(/cannot read it: No such file/.test(named(said, 'reload.refused', 'why')), JSON.stringify(said));
+        same([said.at(-1).note, await here()], [STAYS, 200]);
+        same(named(await reload(server, { ...config, hosts: [] }), 'reload.done', 'changed'), 'hosts', 'it is back');
+        await reload(server, undefined, (file) => fs.rmSync(file));
+        same(await here(), 421, 'what was read last stays');
+    }
 });
 
 test('somebody is given a key without a restart; one that is taken away waits for it, and that is said', async (t) => {
