@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/jsonw.h"
 #include "base/log.h"
 #include "base/sha256.h"
@@ -30,7 +31,7 @@ struct checkpoints {
     bool                    busy, more, stopping;
     /* telling */
     uv_work_t               work;
-    int                     file_error;
+    const char             *file_why; /* it could not be written; NULL: it is */
     struct curl_job         job;
     struct curl_slist      *headers;
     char                    problem[CURL_ERROR_SIZE];
@@ -272,18 +273,19 @@ static void post(struct checkpoints *c)
 static void write_file(uv_work_t *w)
 {
     struct checkpoints *c = LIST_ITEM(w, struct checkpoints, work);
-    int                 fd = open(c->setup.file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    const char         *why;
+    int                 fd = file_open(c->setup.file, O_WRONLY | O_CREAT | O_APPEND, &why);
     size_t              done = 0;
 
-    c->file_error = fd < 0 ? errno : 0;
-    while (!c->file_error && done < c->line.len + 1) {
+    c->file_why = fd < 0 ? why : NULL;
+    while (!c->file_why && done < c->line.len + 1) {
         const char *from = done < c->line.len ? c->line.ptr + done : "\n";
         ssize_t     n = write(fd, from, done < c->line.len ? c->line.len - done : 1);
         if (n >= 0) done += (size_t)n;
-        else if (errno != EINTR) c->file_error = errno;
+        else if (errno != EINTR) c->file_why = os_words(errno);
     }
-    if (c->file_error && done && fd >= 0) (void)!write(fd, "\n", 1);
-    if (!c->file_error && fsync(fd)) c->file_error = errno;
+    if (c->file_why && done && fd >= 0) (void)!write(fd, "\n", 1);
+    if (!c->file_why && fsync(fd)) c->file_why = os_words(errno);
     if (fd >= 0) close(fd);
 }
 
@@ -292,8 +294,7 @@ static void on_written(uv_work_t *w, int status)
     struct checkpoints *c = LIST_ITEM(w, struct checkpoints, work);
 
     c->open = false;
-    if (status || c->file_error)
-        trouble(c, c->setup.file, status ? "cancelled" : strerror(c->file_error));
+    if (status || c->file_why) trouble(c, c->setup.file, status ? "cancelled" : c->file_why);
     else if (c->setup.webhook && !c->stopping) post(c);
     else tell_store(c);
 }

@@ -1,13 +1,13 @@
 /* auth.c -- see auth.h. */
 #include "auth/auth.h"
 
-#include <errno.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <stdio.h>
 
 #include "auth/jwks.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/jsonw.h"
 #include "base/secret.h"
 #include "base/utf8.h"
@@ -32,28 +32,18 @@ static enum err read_keys_file(struct auth *a, struct arena *mem, struct str *wh
 {
     const struct auth_setup *s = a->setup;
     struct str               path = arena_dup(mem, s->keys_file);
-    FILE                    *f = path.ptr ? fopen(path.ptr, "re") : NULL;
-    const char              *fault = NULL;
+    const char              *fault;
     struct buf               text;
 
-    if (!f) {
-        *why = arena_printf(mem, "the keys file " STR_FMT " cannot be read: %s",
-                            STR_ARG(s->keys_file), os_words(errno));
-        return ERR_IO;
-    }
+    if (!path.ptr) return ERR_NOMEM;
     buf_init(&text, KEYS_FILE_MAX);
-    for (char *at; (at = buf_room(&text, 4096));) {
-        size_t n = fread(at, 1, 4096, f);
-        buf_grew(&text, n);
-        if (n < 4096) break;
-    }
-    enum err e = ferror(f) ? ERR_IO : text.err;
-    if (e) fault = "it cannot be read, or is longer than 1 MiB";
-    else e = jwt_keys_read(&a->file_keys, buf_view(&text), s->algorithms, &fault);
+    fault = file_read(path.ptr, &text);
+    bool     read = !fault;
+    enum err e =
+        read ? jwt_keys_read(&a->file_keys, buf_view(&text), s->algorithms, &fault) : ERR_IO;
     if (e)
-        *why = arena_printf(mem, "the keys file " STR_FMT " cannot be used: %s",
-                            STR_ARG(s->keys_file), fault);
-    fclose(f);
+        *why = arena_printf(mem, "the keys file " STR_FMT " cannot be %s: %s",
+                            STR_ARG(s->keys_file), read ? "used" : "read", fault);
     secret_wipe(text.ptr, text.cap);
     buf_done(&text);
     return e;

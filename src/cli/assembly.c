@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "auth/starttoken.h"
+#include "base/file.h"
 #include "base/jsonw.h"
 #include "model/provider.h"
 #include "tool/demo.h"
@@ -451,6 +452,13 @@ static bool is_folder(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* NULL: an ordinary file is there, or nothing yet. */
+static const char *no_file(const char *path)
+{
+    const char *why = file_fault(path);
+    return why && errno == EINVAL ? why : NULL;
+}
+
 /* A file that will be written, `what` in words: its folder must be there. */
 static void try_file(struct assembly *k, const struct jv *at, const char *what, struct str path,
                      struct config_error *e)
@@ -466,6 +474,9 @@ static void try_file(struct assembly *k, const struct jv *at, const char *what, 
     else if (folder.len && !is_folder(folder.ptr))
         config_error_add(e, k->config, at, "the folder " STR_FMT " of %s is not there; make it",
                          STR_ARG(folder), what);
+    else if (no_file(full))
+        config_error_add(e, k->config, at, "%s " STR_FMT " cannot be used: %s", what, STR_ARG(path),
+                         no_file(full));
     else if (access(full, W_OK) && (errno != ENOENT || access(folder.len ? folder.ptr : "/", W_OK)))
         config_error_add(e, k->config, at, "%s " STR_FMT " cannot be written here: %s", what,
                          STR_ARG(path), os_words(errno));

@@ -1,12 +1,12 @@
 /* audit.c -- `parley audit verify|export|show`: the record, without a server, also while one
  * runs. */
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "audit/export.h"
 #include "audit/verify.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "cli/assembly.h"
 #include "cli/cli.h"
@@ -37,22 +37,14 @@ static int unread(struct inspection *k, struct str why)
 
 static bool read_file(struct inspection *k, const char *path, struct str *out)
 {
-    FILE      *f;
     struct buf b;
-    char      *room;
-    size_t     n = 0;
 
     buf_init(&b, FILE_BYTES_MAX);
-    errno = 0;
-    f = fopen(path, "rb");
-    while (f && (room = buf_room(&b, 65536)) && (n = fread(room, 1, 65536, f))) buf_grew(&b, n);
-    bool good = f && !ferror(f) && !b.err;
-    if (f) fclose(f);
-    *out = good ? arena_dup(&k->arena, buf_view(&b)) : STR_NONE;
+    const char *why = file_read(path, &b);
+    *out = why ? STR_NONE : arena_dup(&k->arena, buf_view(&b));
     buf_done(&b);
     if (!out->ptr)
-        fprintf(stderr, "parley: cannot read %s: %s\n", path,
-                errno ? strerror(errno) : "it is too large");
+        fprintf(stderr, "parley: cannot read %s: %s\n", path, why ? why : "out of memory");
     return out->ptr != NULL;
 }
 

@@ -6,11 +6,10 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "base/utf8.h"
 #include "config/config_private.h"
 #include "node/link.h"
@@ -544,24 +543,6 @@ enum err config_load_text(struct config *c, struct str text, const char *name,
     return finish(&b, c->text.ptr && c->path.ptr ? build(&b) : ERR_NOMEM);
 }
 
-/* Reads all of fd; a reason when that is not possible. */
-static const char *slurp(int fd, struct buf *into)
-{
-    for (;;) {
-        char   *room = buf_room(into, 64 * 1024);
-        ssize_t n = room ? read(fd, room, 64 * 1024) : 0;
-        if (into->err)
-            return into->err == ERR_FULL ? "the file is too long to be a configuration"
-                                         : "there is not enough memory to read it";
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0)
-            return errno == EISDIR ? "this is a directory; give the path of a JSON file"
-                                   : os_words(errno);
-        if (n == 0) return NULL;
-        buf_grew(into, (size_t)n);
-    }
-}
-
 static enum err unreadable(struct config *c, struct config_error *e, const char *path,
                            const char *why, enum err err)
 {
@@ -576,20 +557,20 @@ enum err config_load_flags(struct config *c, const struct config_flags *f, struc
 {
     const char *path = f->path ? f->path : DEFAULT_FILE;
     struct buf  text;
-    int         fd = open(path, O_RDONLY | O_CLOEXEC);
 
-    if (fd < 0 && errno == ENOENT && !f->path) {
+    buf_init(&text, FILE_MAX);
+    const char *why = file_read(path, &text);
+    bool        absent = why && errno == ENOENT;
+    enum err    err;
+    if (absent && !f->path) {
         struct config_build b = { .c = c, .e = e, .flags = f };
         start(c, e, "parley");
-        return finish(&b, build(&b));
+        err = finish(&b, build(&b));
+    } else if (why) {
+        err = unreadable(c, e, path, why, absent ? ERR_NOT_FOUND : ERR_IO);
+    } else {
+        err = config_load_text(c, buf_view(&text), path, f, e);
     }
-    if (fd < 0)
-        return unreadable(c, e, path, os_words(errno), errno == ENOENT ? ERR_NOT_FOUND : ERR_IO);
-    buf_init(&text, FILE_MAX);
-    const char *why = slurp(fd, &text);
-    close(fd);
-    enum err err = why ? unreadable(c, e, path, why, ERR_IO)
-                       : config_load_text(c, buf_view(&text), path, f, e);
     if (text.ptr) explicit_bzero(text.ptr, text.cap);
     buf_done(&text);
     return err;

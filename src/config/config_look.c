@@ -10,9 +10,9 @@
 #include <fcntl.h>
 #include <math.h>
 #include <openssl/evp.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/jsonw.h"
 #include "base/utf8.h"
 #include "config/config_private.h"
@@ -136,21 +136,17 @@ static const char *picture_type(struct str s)
 /* Reads the file into the arena; a sentence when that cannot be done. */
 static const char *slurp_logo(struct config_build *b, struct str path, struct str *out)
 {
-    struct stat st;
     struct str  z = arena_dup(&b->c->arena, path);
     char       *into = arena_alloc(&b->c->arena, LOGO_MAX + 1);
-    int         fd = z.ptr && into ? open(z.ptr, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-    ssize_t     n = -1;
+    const char *why = "there is not enough memory";
+    int         fd = z.ptr && into ? file_open(z.ptr, O_RDONLY, &why) : -1;
 
-    if (!z.ptr || !into) return "there is not enough memory";
-    if (fd < 0) return os_words(errno);
-    if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
-    else n = read(fd, into, LOGO_MAX + 1);
-    int kept = errno;
+    if (fd < 0) return why;
+    ssize_t n = read(fd, into, LOGO_MAX + 1);
+    why = n < 0 ? os_words(errno) : NULL;
     close(fd);
-    if (n < 0) return os_words(kept);
-    *out = str_n(into, (size_t)n);
-    return NULL;
+    if (!why) *out = str_n(into, (size_t)n);
+    return why;
 }
 
 /* "data:image/png;base64,...": the picture stands in the configuration. */

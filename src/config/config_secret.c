@@ -8,9 +8,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "config/config_private.h"
 
 /* Far above any key or token; a path that leads to something else is told early. */
@@ -42,19 +42,15 @@ static bool from_env(struct config_build *b, const struct jv *at, const char *wh
     return out->ptr != NULL;
 }
 
-/* -1 with errno; an ordinary file only: a pipe would block the start. */
-static ssize_t read_secret(const char *path, char *into, size_t room)
+/* Not by file_read, whose buffer would be given back with it. -1: why not. */
+static ssize_t read_secret(const char *path, char *into, size_t room, const char **why)
 {
-    struct stat st;
-    ssize_t     n = -1;
-    int         fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = file_open(path, O_RDONLY, why);
 
     if (fd < 0) return -1;
-    if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
-    else n = read(fd, into, room);
-    int keep = errno;
+    ssize_t n = read(fd, into, room);
+    if (n < 0) *why = os_words(errno);
     close(fd);
-    errno = keep;
     return n;
 }
 
@@ -70,14 +66,14 @@ static void remember_file(struct config_build *b, struct str path)
 static bool from_file(struct config_build *b, const struct jv *at, const char *what,
                       struct str path, struct str *out)
 {
-    struct str z = arena_dup(&b->c->arena, path);
-    char      *into = arena_alloc(&b->c->arena, SECRET_MAX);
+    struct str  z = arena_dup(&b->c->arena, path);
+    char       *into = arena_alloc(&b->c->arena, SECRET_MAX);
+    const char *why;
 
     if (!z.ptr || !into) return false;
-    ssize_t n = read_secret(z.ptr, into, SECRET_MAX);
+    ssize_t n = read_secret(z.ptr, into, SECRET_MAX, &why);
     if (n < 0) {
-        cfg_bad(b, at, "%s: cannot read the file " STR_FMT ": %s", what, STR_ARG(path),
-                os_words(errno));
+        cfg_bad(b, at, "%s: cannot read the file " STR_FMT ": %s", what, STR_ARG(path), why);
         return false;
     }
     remember_file(b, z);

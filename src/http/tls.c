@@ -6,11 +6,12 @@
  */
 #include "http/tls.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -18,6 +19,7 @@
 #include <openssl/x509.h>
 
 #include "base/arena.h"
+#include "base/file.h"
 
 /* Of TLS 1.2; all of them keep yesterday's words secret when the key is lost. */
 #define CIPHERS "ECDHE+AESGCM:ECDHE+CHACHA20"
@@ -52,9 +54,13 @@ static int no_passphrase(char *to, int size, int writing, void *ctx)
 
 static enum err open_file(const char *path, BIO **out, struct tls_facts *f)
 {
-    errno = 0;
-    *out = BIO_new_file(path, "r");
-    return *out ? OK : bad(f, ERR_IO, path, errno ? os_words(errno) : "cannot be read");
+    const char *why;
+    int         fd = file_open(path, O_RDONLY, &why);
+
+    if (fd < 0) return bad(f, ERR_IO, path, why);
+    if ((*out = BIO_new_fd(fd, BIO_CLOSE))) return OK;
+    close(fd);
+    return bad(f, ERR_NOMEM, path, "cannot be read: out of memory");
 }
 
 static int64_t unix_time(const ASN1_TIME *t)
@@ -70,7 +76,8 @@ static enum err read_key(const char *path, X509 *cert, EVP_PKEY **out, struct tl
     bool        asked = false;
 
     f->of_key = true;
-    if (open_file(path, &file, f)) return ERR_IO;
+    enum err e = open_file(path, &file, f);
+    if (e) return e;
     f->key_shared = stat(path, &st) == 0 && (st.st_mode & (S_IROTH | S_IWOTH));
     EVP_PKEY *key = PEM_read_bio_PrivateKey(file, NULL, no_passphrase, &asked);
     BIO_free(file);
@@ -92,7 +99,8 @@ static enum err read_cert(const char *path, X509 **out, struct tls_facts *f)
 {
     BIO *file;
 
-    if (open_file(path, &file, f)) return ERR_IO;
+    enum err e = open_file(path, &file, f);
+    if (e) return e;
     X509 *cert = PEM_read_bio_X509(file, NULL, NULL, NULL);
     BIO_free(file);
     if (!cert) return bad(f, ERR_SYNTAX, path, "is no certificate in PEM form");
@@ -135,17 +143,42 @@ static SSL_CTX *new_context(void)
     return NULL;
 }
 
+/* As SSL_CTX_use_certificate_chain_file does, which would open the file itself. */
+static bool use_chain(SSL_CTX *ctx, BIO *file)
+{
+    X509 *cert = PEM_read_bio_X509_AUX(file, NULL, NULL, NULL);
+    bool  good = cert && SSL_CTX_use_certificate(ctx, cert) == 1;
+
+    X509_free(cert);
+    while (good && (cert = PEM_read_bio_X509(file, NULL, NULL, NULL)))
+        if (SSL_CTX_add0_chain_cert(ctx, cert) != 1) {
+            X509_free(cert);
+            good = false;
+        }
+    unsigned long last = good ? ERR_peek_last_error() : 0;
+    if (!good || ERR_GET_REASON(last) != PEM_R_NO_START_LINE) return false;
+    ERR_clear_error(); /* the file ends here */
+    return true;
+}
+
 static enum err make_pair(const char *cert, EVP_PKEY *key, struct tls_pair **out,
                           struct tls_facts *f)
 {
     struct tls_pair *p = mem_alloc(sizeof *p);
+    BIO             *file;
 
     if (!p || !(p->ctx = new_context())) {
         mem_free(p);
         return bad(f, ERR_NOMEM, cert, "cannot be used: out of memory");
     }
-    if (SSL_CTX_use_certificate_chain_file(p->ctx, cert) == 1 &&
-        SSL_CTX_use_PrivateKey(p->ctx, key) == 1) {
+    enum err e = open_file(cert, &file, f);
+    if (e) {
+        tls_pair_free(p);
+        return e;
+    }
+    bool good = use_chain(p->ctx, file) && SSL_CTX_use_PrivateKey(p->ctx, key) == 1;
+    BIO_free(file);
+    if (good) {
         *out = p;
         return OK;
     }

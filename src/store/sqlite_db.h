@@ -119,6 +119,9 @@ struct db_file {
 /* Sentences for people: *why is the sentence, or that memory ran out; returns e. */
 enum err db_refuse(struct str *why, struct str sentence, enum err e);
 enum err db_refuse_errno(struct str *why, struct arena *a, const char *what, const char *path);
+/* Before SQLite opens it, which would wait at a pipe: is it an ordinary file? */
+MUST_CHECK enum err db_check_file(const char *what, const char *path, struct arena *a,
+                                  struct str *why);
 
 MUST_CHECK enum err db_file_open(struct db_file *f, struct str url, struct arena *a,
                                  struct str *why);

@@ -25,6 +25,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 /* SQLite's own locks are on the 512 bytes before; see its "pending byte" */
 #define LOCK_BYTE (0x40000000 + 1024)
 
@@ -163,11 +165,22 @@ enum err db_refuse(struct str *why, struct str sentence, enum err e)
     return e;
 }
 
+static enum err refuse_words(struct str *why, struct arena *a, const char *what, const char *path,
+                             const char *words)
+{
+    enum err e = errno == ENOSPC ? ERR_FULL : ERR_IO;
+    return db_refuse(why, arena_printf(a, "cannot %s %s: %s", what, path, words), e);
+}
+
 enum err db_refuse_errno(struct str *why, struct arena *a, const char *what, const char *path)
 {
-    int os = errno;
-    return db_refuse(why, arena_printf(a, "cannot %s %s: %s", what, path, os_words(os)),
-                     os == ENOSPC ? ERR_FULL : ERR_IO);
+    return refuse_words(why, a, what, path, os_words(errno));
+}
+
+enum err db_check_file(const char *what, const char *path, struct arena *a, struct str *why)
+{
+    const char *fault = file_fault(path);
+    return fault ? refuse_words(why, a, what, path, fault) : OK;
 }
 
 /* --- schema --------------------------------------------------------------------- */
@@ -282,9 +295,10 @@ static enum err make_folder(struct arena *a, const char *path, struct str *why)
 
 static enum err make_file(struct db_file *f, const char *path, struct arena *a, struct str *why)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    const char *fault;
+    int         fd = file_open(path, O_RDWR | O_CREAT, &fault);
 
-    if (fd < 0) return db_refuse_errno(why, a, "open", path);
+    if (fd < 0) return refuse_words(why, a, "open", path, fault);
     close(fd); /* before SQLite opens it: a close would drop its POSIX locks */
     db_sync_folder_of(path);
     /* One name per file, else two openers through two links would take two locks. */

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "store/sqlite_db.h"
 #include "store/store_move.h"
 
@@ -313,7 +314,7 @@ static enum err check_name(struct str path, bool target, struct arena *a, struct
                                                "name another file",
                                                path.ptr),
                                   ERR_EXISTS)
-                      : OK;
+                      : db_check_file("open", path.ptr, a, why);
     return target && errno == ENOENT ? OK : db_refuse_errno(why, a, "open", path.ptr);
 }
 
@@ -328,12 +329,12 @@ bool sqlite_move_is_current(struct str url)
     enum { VERSION_AT = 60, APPLICATION_AT = 68, LEN = 72 }; /* SQLite's "database header" */
     char    path[PATH_MAX];
     uint8_t header[LEN];
-    int     fd;
     bool    whole;
 
     if (str_starts(url, STR("sqlite:"))) url = str_from(url, 7);
     snprintf(path, sizeof path, STR_FMT, STR_ARG(url));
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    const char *why;
+    int         fd = file_open(path, O_RDONLY, &why);
     if (fd < 0) return false;
     whole = pread(fd, header, LEN, 0) == LEN;
     close(fd);

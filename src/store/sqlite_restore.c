@@ -93,7 +93,9 @@ static enum err open_backup(struct db *d, const char *from, struct arena *a, str
     struct str  uri = log ? str_c(from) : db_immutable_uri(a, from);
     int         flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_EXRESCODE | (log ? 0 : SQLITE_OPEN_URI);
 
-    if (stat(from, &st)) return db_refuse_errno(why, a, "read", from);
+    enum err e = db_check_file("read", from, a, why);
+
+    if (e) return e;
     if (!uri.ptr) return db_refuse(why, STR_NONE, ERR_NOMEM);
     if (sqlite3_open_v2(uri.ptr, &d->sql, flags, NULL) != SQLITE_OK)
         return refuse_backup(why, a, from, str_c(sqlite3_errmsg(d->sql)));
@@ -483,7 +485,7 @@ enum err sqlite_backup(struct str url, struct str to, bool anyway, const struct 
 
     *out = (struct store_backed_up){ .from = from };
     if (!from.ptr || !path.ptr || !part.ptr) return db_refuse(why, STR_NONE, ERR_NOMEM);
-    if (stat(from.ptr, &st)) return db_refuse_errno(why, a, "read", from.ptr);
+    if ((e = db_check_file("read", from.ptr, a, why))) return e;
     if (str_ends(to, STR("-journal")) || str_ends(to, STR("-wal")) || str_ends(to, STR("-shm")))
         return db_refuse(
             why,

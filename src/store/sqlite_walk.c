@@ -1,7 +1,5 @@
 /* sqlite_walk.c -- walking through a file: a connection of its own, which only reads, and one
  * transaction from the first row to the last. */
-#include <sys/stat.h>
-
 #include "store/sqlite_db.h"
 #include "store/walk_int.h"
 
@@ -153,13 +151,12 @@ static enum err check(struct db *d, const char *path, struct arena *a, struct st
 
 enum err sqlite_walk(struct str url, struct walk_at *at, struct arena *a, struct str *why)
 {
-    struct str  path = arena_dup(a, str_starts(url, STR("sqlite:")) ? str_from(url, 7) : url);
-    struct db   d = { .text = sql };
-    struct stat st;
-    enum err    e;
+    struct str path = arena_dup(a, str_starts(url, STR("sqlite:")) ? str_from(url, 7) : url);
+    struct db  d = { .text = sql };
+    enum err   e;
 
     if (!path.ptr) return db_refuse(why, STR_NONE, ERR_NOMEM);
-    if (stat(path.ptr, &st)) return db_refuse_errno(why, a, "read", path.ptr);
+    if ((e = db_check_file("read", path.ptr, a, why))) return e;
     buf_init(&d.scratch, 0);
     e = db_err(
         &d, sqlite3_open_v2(path.ptr, &d.sql, SQLITE_OPEN_READONLY | SQLITE_OPEN_EXRESCODE, NULL));

@@ -103,6 +103,29 @@ test('a configuration that cannot be read is refused by its name', async (t) => 
     }
 });
 
+test('what is no file is refused wherever a file is named, and nobody waits for it', async (t) => {
+    const dir = t.folder(), pipe = path.join(dir, 'pipe'), store = path.join(dir, 'x.db'), auth = { jwt: { issuer: 'i', audience: 'a', keys_file: pipe } };
+    spawnSync('mkfifo', [pipe]);
+    const at = (config) => file(t, { listen: '127.0.0.1:0', store, ...config }), { key } = keys(t.folder());
+    for (const words of [
+        ['check', '--config', pipe], ['serve', '--config', pipe],
+        ...[{ auth }, { page: { logo: pipe } }, { store: `file:${pipe}` }, { tls: { cert: pipe, key: pipe } }, { audit: { key, file: pipe } }, { store: pipe }]
+            .flatMap((config) => [['check', '--config', at(config)], ['serve', '--config', at(config)]]),
+        ['restore', pipe, '--store', store], ['backup', path.join(dir, 'copy'), '--store', pipe], ['audit', 'export', '--store', pipe],
+        ['audit', 'verify', '--store', store, '--checkpoint', pipe], ['audit', 'verify', '--store', store, '--public', pipe],
+        ['move', '--from', `sqlite:${pipe}`, '--to', path.join(dir, 'y.db')]]) {
+        const r = await parley(words, { cwd: dir });
+        check(r.code > 0 && /pipe.* it is a pipe; name an ordinary file/.test(r.err), `${words.join(' ')}: ${r.code} ${r.err}${r.out}`);
+    }
+    same(fs.readdirSync(dir).filter((name) => !name.endsWith('-lock')), ['pipe'], 'and nothing is left behind');
+});
+
+test('a folder in the place of a backup is called a folder', async (t) => {
+    const dir = t.folder(), r = await parley(['restore', dir, '--store', path.join(dir, 'x.db')]);
+    same(r.code, 1);
+    check(r.err.includes(`cannot read ${dir}: it is a folder; name a file`), r.err);
+});
+
 test('a configuration without permission is refused by its name', async (t) => {
     if (process.getuid() === 0) skip('root may read everything');
     const at = file(t, {});

@@ -73,6 +73,21 @@ test('a configuration that was taken away is no wish for the defaults: what runs
     }
 });
 
+test('a name in the configuration that leads to a pipe is refused, and nobody waits for it', async (t) => {
+    const dir = t.folder(), pipe = path.join(dir, 'pipe');
+    spawnSync('mkfifo', [pipe]);
+    const server = await t.serve({ dir, config: { hosts: ['here.localhost'] } });
+    const refused = async (config, why, text) => {
+        const said = await reload(server, config, text);
+        check(why.test(named(said, 'reload.refused', 'why')), JSON.stringify(said));
+        same((await server.get('/', { host: 'here.localhost' })).status, 200);
+    };
+    await refused({ page: { logo: pipe } }, /"page.logo": .*pipe: it is a pipe; name an ordinary file/);
+    await refused({ cluster: { key: `file:${pipe}` } }, /cannot read the file .*pipe: it is a pipe/);
+    await refused(undefined, /cannot read it: it is a pipe; name an ordinary file/, (file) => { fs.rmSync(file); spawnSync('mkfifo', [file]); });
+    sound(await server.turn('hello'));
+});
+
 test('somebody is given a key without a restart; one that is taken away waits for it, and that is said', async (t) => {
     const auth = (...keys) => ({ auth: { keys } });
     const server = await t.serve({ config: auth(key(ADA, 'ada')) });

@@ -356,7 +356,7 @@ TEST(config_file_that_cannot_be_read_is_named)
     quiet_env();
     CHECK(load_file(config_path("none.json")) == ERR_NOT_FOUND && config_says(0, "No such file"));
     CHECK(strstr(e.file, "none.json"));
-    CHECK(load_file(test_dir()) == ERR_IO && config_says(0, "directory"));
+    CHECK(load_file(test_dir()) == ERR_IO && config_says(0, "folder"));
     const char *path = config_file("locked.json", "{}");
     CHECK(chmod(path, 0) == 0);
     if (geteuid() != 0) CHECK(load_file(path) == ERR_IO && config_says(0, "ermission"));

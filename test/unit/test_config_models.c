@@ -149,7 +149,7 @@ TEST(config_secret_references_must_lead_somewhere)
     CHECK(config_refused("{\"model\":{\"provider\":\"openai\",\"api_key\":\"file:/nowhere/key\"}}",
                          1, "/nowhere/key"));
     CHECK(config_refused("{\"model\":{\"provider\":\"openai\",\"api_key\":\"file:/\"}}", 1,
-                         "directory"));
+                         "folder"));
 }
 
 TEST(config_key_comes_from_a_file_without_its_newline)

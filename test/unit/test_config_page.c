@@ -59,7 +59,7 @@ TEST(config_a_logo_is_known_by_its_content)
     CHECK(config_refused(look_with("logo", "\"data:image/png;base64,***=\""), 2, "not base64"));
     CHECK(config_refused(look_with("logo", "\"data:image/png,x\""), 2, "or the path of a file"));
     CHECK(config_refused(look_with("logo", "\"/nowhere/logo.svg\""), 2, "/nowhere/logo.svg: "));
-    CHECK(config_refused(look_with("logo", "\"/tmp\""), 2, "directory"));
+    CHECK(config_refused(look_with("logo", "\"/tmp\""), 2, "folder"));
 }
 
 TEST(config_a_colour_that_cannot_be_read_is_refused_with_one_that_can)

@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/fault.h"
+#include "base/file.h"
 #include "tool/demo/demo_work.h"
 
 struct payment {
@@ -86,7 +87,8 @@ static void pay(uv_work_t *req)
 {
     struct payment *p = req->data;
     uv_mutex_lock(&p->all->ledger_lock);
-    int fd = open(p->all->ledger.ptr, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    const char *why; /* errno says it, too */
+    int         fd = file_open(p->all->ledger.ptr, O_RDWR | O_APPEND | O_CREAT, &why);
     p->outcome = fd < 0 ? TOOL_FAILED : append(p, fd);
     if (p->outcome != TOOL_DONE && !p->error) p->error = errno;
     if (fd >= 0) close(fd);
