@@ -178,7 +178,9 @@ export class Actor {
         const { scene, who, world } = this, thread = scene.thread(who, op.thread), said = scene.said.get(`${who}/${thread}`) ?? [];
         const old = said.at(-1), begun = { key: `${who}/${thread}`, from: Date.now(), to: Infinity };
         scene.anew.push(begun);         // and whatever is said meanwhile may be what it answers
-        for (const m of op.which === null ? said.slice(-1) : said) scene.edited.add(`${who}/${thread}/${m.id}`);       // another run answers it from now on
+        // the last one there is: not one that was refused, or cut off before it was there
+        const there = said.findLastIndex((m) => (scene.posts.get(who) ?? []).some((p) => p.n === m.n && p.run));
+        for (const m of op.which === null ? said.slice(Math.max(there, 0)) : said) scene.edited.add(`${who}/${thread}/${m.id}`);       // another run answers it from now on
         if (old) world.model.script(old.n, op.repeat ? world.model.heard(old.n) : op.script);
         const body = { id: thread, messages: old ? [{ id: old.id, role: 'user', parts: [{ type: 'text', text: 'again' }] }] : [], trigger: 'regenerate-message' };
         if (op.which !== null) {
