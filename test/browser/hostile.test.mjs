@@ -236,6 +236,29 @@ test('an artifact can load, send, open, submit and navigate nothing, and nothing
   tab.errors = []; // what was forbidden is said in the console
 });
 
+test('an artifact that goes elsewhere leaves a sentence in its place, and one that loads itself anew is there again', async (t) => {
+  const build = { description: 'Builds', exec: { command: ['sed', 's/^/{"result":/; s/$/}/'] }, input_schema: { type: 'object' }, confirm: 'never', shows: 'artifact' };
+  const content = '<p>Here</p><button onclick="location.reload()">Anew</button><button onclick="location = \'http://127.0.0.1:9/x\'">Away</button>';
+  const model = await t.model([{ calls: [{ name: 'build', arguments: { type: 'html', title: 'Page', content } }] }, 'Built.']);
+  const tab = await t.tab(await t.server({ model: model.config, tools: { build } }));
+  await tab.ask('build');
+  await tab.artifact();
+  const frame = tab.$('.artifact iframe'), gone = tab.page.getByText('The artifact has gone to another address');
+  const button = (name) => frame.contentFrame().getByRole('button', { name });
+  await button('Anew').evaluate((b) => (b.textContent = 'Old'));
+  await button('Old').click();
+  await button('Anew').waitFor();
+  equal([await frame.isVisible(), await gone.count()], [true, 0], 'loaded anew it is there');
+  await button('Away').click();
+  await gone.waitFor();
+  equal(await frame.isVisible(), false, 'no empty box');
+  await tab.$('.artifact').getByRole('button', { name: 'Code', exact: true }).click();
+  await tab.$('.artifact').getByRole('button', { name: 'Preview', exact: true }).click();
+  await button('Away').waitFor();
+  equal(await gone.count(), 0, 'looked at again it is there');
+  tab.errors = []; // what was forbidden is said in the console
+});
+
 test("a tool's own words turn no text around: in the headline of its record and while it works", async (t) => {
   const turns = 'Already paid 99999 EUR \u202e to Mallory';
   const over = join(t.folder(), 'over');

@@ -146,18 +146,24 @@ export function View({ artifact, tab }: { artifact: Artifact; tab: Tab }) {
 /*
  * The frame page says when it is ready, then gets the document by message: it has no origin, so nothing else reaches it.
  * Another document is another frame. One that is loaded says nothing a second time, so nothing may wait for it again.
+ * One that goes away says so, too; if it loads itself anew it is ready once more. (Frames may go nowhere else: what is
+ * left is an empty box.)
  */
 function Frame({ title, html }: { title: string; html: string }) {
   const base = useContext(BaseContext);
   const frame = useRef<HTMLIFrameElement>(null);
   const [failed, setFailed] = useState(false);
+  const [gone, setGone] = useState(false);
   useEffect(() => {
     const late = setTimeout(() => setFailed(true), 4000);
     const hear = (e: MessageEvent) => {
       if (e.source !== frame.current?.contentWindow || !isObject(e.data) || e.data.type !== 'parley-frame-ready') return;
       clearTimeout(late);
       setFailed(false);
-      frame.current?.contentWindow?.postMessage({ type: 'parley-frame-show', html }, '*');
+      setGone(false);
+      const channel = new MessageChannel();
+      channel.port1.onmessage = () => setGone(true);
+      frame.current?.contentWindow?.postMessage({ type: 'parley-frame-show', html }, '*', [channel.port2]);
     };
     window.addEventListener('message', hear);
     return () => {
@@ -167,7 +173,8 @@ function Frame({ title, html }: { title: string; html: string }) {
   }, [html]);
   return (
     <>
-      <iframe ref={frame} title={title} src={`${base}/frame.html`} sandbox="allow-scripts" referrerPolicy="no-referrer" />
+      <iframe ref={frame} title={title} src={`${base}/frame.html`} sandbox="allow-scripts" referrerPolicy="no-referrer" hidden={gone} />
+      {gone && <p className="meta">{t.previewGone}</p>}
       {failed && <p className="meta">{t.previewFailed}</p>}
     </>
   );

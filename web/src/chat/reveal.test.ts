@@ -30,6 +30,13 @@ test('blanks that push what follows away are named, and indented lines are not',
   expect(marked('An end.  A beginning.')).toEqual([]);
 });
 
+test('a blank is named by where it stands', () => {
+  const names = (text: string) => reveal(text).flatMap((p) => (p.hidden ? [p.hidden] : []));
+  expect(names(' Ken')).toEqual(['space at the start']);
+  expect(names('Ken ')).toEqual(['space at the end']);
+  expect(names(' Ken   Evil ')).toEqual(['space at the start', 'spaces in a row', 'space at the end']);
+});
+
 test('digits of another script are named beside ours, or where nobody writes that script', () => {
   for (const text of ['5\u0660', '5\uff10', '\u0665\u0660', '5\u{1d7d8}']) expect([text, marked(text)]).toEqual([text, [text]]);
   expect(marked('المبلغ \u0665\u0660')).toEqual([]);

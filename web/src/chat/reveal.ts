@@ -19,7 +19,6 @@ export interface Piece {
 
 const names: Record<number, keyof Words['hidden']> = {
   0x0009: 'tab',
-  0x0020: 'endSpace',
   0x00a0: 'nbsp',
   0x00ad: 'softHyphen',
   0x034f: 'joiner',
@@ -84,8 +83,8 @@ export function reveal(text: string, part = false): Piece[] {
   let at = 0;
   for (const m of text.matchAll(part ? within : hanging)) {
     if (m.index > at) out.push(...words(text.slice(at, m.index), foreign));
-    const ends = m.index === 0 || m.index + m[0].length === text.length;
-    for (const c of m[0]) hide(out, c, ends);
+    const space = m.index === 0 ? 'startSpace' : m.index + m[0].length === text.length ? 'endSpace' : 'spaces';
+    for (const c of m[0]) hide(out, c, c === ' ' ? t.hidden[space] : nameOf(c));
     at = m.index + m[0].length;
   }
   if (at < text.length) out.push(...words(text.slice(at), foreign));
@@ -93,12 +92,12 @@ export function reveal(text: string, part = false): Piece[] {
 }
 
 /* The same one again is counted, not written again: a thousand of them are no thousand notes. */
-function hide(out: Piece[], c: string, ends: boolean): void {
+function hide(out: Piece[], c: string, name: string): void {
   const text = `U+${c.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`;
   const last = out.at(-1);
   const [before, times = '1'] = last?.hidden ? last.text.split(' × ') : [];
   if (before === text) last!.text = `${text} × ${Number(times) + 1}`;
-  else out.push({ text, hidden: c === ' ' && !ends ? t.hidden.spaces : nameOf(c) });
+  else out.push({ text, hidden: name });
 }
 
 function nameOf(c: string): string {

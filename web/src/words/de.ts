@@ -454,6 +454,7 @@ export const de: Words = {
   code: 'Code',
   noKey: 'Diese Website konnte nicht mitteilen, wer Sie sind.',
   previewFailed: 'Die Vorschau ist nicht gestartet. Der Code steht unter „Code“.',
+  previewGone: 'Das Artefakt ist zu einer anderen Adresse gewechselt, und von anderswo wird hier nichts gezeigt. Sein Code steht unter „Code“.',
   artifactWhat: (title) => `Artefakt: ${title}`,
   artifactVersions: 'Fassungen dieses Artefakts',
   artifactEarlier: 'Frühere Fassung des Artefakts',
@@ -593,7 +594,8 @@ export const de: Words = {
 
   inOrder: 'von links nach rechts zu lesen',
   hidden: {
-    endSpace: 'Leerzeichen am Rand',
+    startSpace: 'Leerzeichen am Anfang',
+    endSpace: 'Leerzeichen am Ende',
     nbsp: 'geschütztes Leerzeichen',
     softHyphen: 'weiches Trennzeichen',
     joiner: 'unsichtbarer Verbinder',

@@ -471,6 +471,7 @@ export const en = {
   code: 'Code',
   noKey: 'This page could not say who is there.',
   previewFailed: 'The preview did not start. The code is under “Code”.',
+  previewGone: 'The artifact has gone to another address, and nothing from elsewhere is shown here. Its code is under “Code”.',
   artifactWhat: (title: string) => `Artifact: ${title}`,
   artifactVersions: 'Versions of this artifact',
   artifactEarlier: 'Earlier version of the artifact',
@@ -615,6 +616,7 @@ export const en = {
   /* ---- characters that are not what they seem ---- */
   inOrder: 'to be read from left to right',
   hidden: {
+    startSpace: 'space at the start',
     endSpace: 'space at the end',
     nbsp: 'no-break space',
     softHyphen: 'soft hyphen',

@@ -441,6 +441,7 @@ export const ja: Words = {
   code: 'コード',
   noKey: 'このサイトは、利用者の情報を伝えられませんでした。',
   previewFailed: 'プレビューを開始できませんでした。コードは「コード」にあります。',
+  previewGone: '成果物が別のアドレスに移動しました。ここでは外部の内容は表示しません。コードは「コード」にあります。',
   artifactWhat: (title) => `成果物：${title}`,
   artifactVersions: 'この成果物の版',
   artifactEarlier: '成果物の前の版',
@@ -572,7 +573,8 @@ export const ja: Words = {
 
   inOrder: '左から右へ読みます',
   hidden: {
-    endSpace: '端の空白',
+    startSpace: '先頭の空白',
+    endSpace: '末尾の空白',
     nbsp: '改行しない空白',
     softHyphen: 'ソフトハイフン',
     joiner: '見えない結合子',
