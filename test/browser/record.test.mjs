@@ -26,6 +26,32 @@ for (const mode of ['direct', 'sse', 'bidi']) {
   });
 }
 
+for (const mode of ['direct', 'sse', 'bidi']) {
+  test(`${mode}: also while nobody knows what came of it the card says who approved it, when and by which way`, async (t) => {
+    const wire = { description: 'd', exec: { command: ['sh', '-c', 'exit 3'] }, ask: 'Wire it to {to}?', confirm: 'always' };
+    const model = await t.model([{ calls: [{ name: 'wire', arguments: { to: 'Hanako' } }] }, 'I cannot tell.']);
+    const tab = await t.tab(await t.server({ model: model.config, tools: { wire } }), { mode });
+    await tab.send('Wire it');
+    await tab.approve();
+    await tab.$('.unknown').waitFor();
+    await tab.idle();
+    const says = async (card, when) => {
+      await tab.$(`${card} .record`, { hasText: /by you, .* in the chat/ }).waitFor();
+      const said = squeeze(await tab.$(`${card} .record`).innerText());
+      ok(/^Wire it to Hanako\? Approved by you, \d\d:\d\d, in the chat to Hanako$/.test(said), `${when}: ${said}`);
+    };
+    await says('.unknown', 'at once');
+    await tab.page.reload();
+    await says('.unknown', 'after a reload');
+    const thread = tab.page.url();
+    await tab.page.goto(`${tab.url}/inbox`);
+    await says('.unknown', 'in the inbox');
+    await tab.page.goto(thread);
+    await tab.page.getByRole('button', { name: 'It happened' }).click();
+    await says('.tool[data-status="done"]', 'when it is settled');
+  });
+}
+
 test('nothing of a record is cut off, on a phone and on a desk', async (t) => {
   const server = await t.server();
   const tab = await t.tab(server);

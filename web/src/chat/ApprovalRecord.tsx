@@ -30,9 +30,10 @@ function approvedAsk(call: Call): string {
 /* Arguments that take a few lines are there at once; longer ones are one click away. */
 const brief = 300; // characters
 
-export function ApprovalRecordLine({ call }: { call: Call }) {
+/** `whole`: the arguments are there at once, however long. */
+export function ApprovalRecordLine({ call, whole = false }: { call: Call; whole?: boolean }) {
   const chat = useChat();
-  const [open, setOpen] = useState(() => (JSON.stringify(call.input) ?? '').length <= brief);
+  const [open, setOpen] = useState(() => whole || (JSON.stringify(call.input) ?? '').length <= brief);
   const line = useRef<HTMLButtonElement>(null);
   useTakeFocus(line, call.id);
   const a = call.approval!;

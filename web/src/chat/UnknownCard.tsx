@@ -1,11 +1,12 @@
 /* UnknownCard.tsx -- the server died between starting a tool and hearing its outcome.
  *
- * Nobody knows whether it happened. The card says exactly that, what the tool's own check found so far, what the tool
- * itself told when it was too late, and a person who has looked settles it; nothing is tried again by itself.
+ * Nobody knows whether it happened. The card says exactly that, who approved it, what the tool's own check found so far,
+ * what the tool itself told when it was too late, and a person who has looked settles it; nothing is tried again by itself.
  */
 import { useEffect, useState } from 'react';
 import { inputOf, type Call, type CallCheck } from '../protocol';
-import { Arguments, Revealed, Sentence } from './Arguments';
+import { ApprovalRecordLine, hasRecord } from './ApprovalRecord';
+import { Arguments, Revealed } from './Arguments';
 import { useChat } from './context';
 import { Icon } from './icons';
 import { ValueBlock } from './Json';
@@ -33,12 +34,7 @@ export function UnknownCard({ call }: { call: Call }) {
       <p>
         {rich(t.unknownBody, { tool: <code><Revealed text={call.name} /></code>, why: <Revealed text={call.error ?? t.unknownWhy} part /> })}
       </p>
-      {call.approval?.ask && (
-        <p className="record-ask">
-          <Sentence text={call.approval.ask} input={call.input} />
-        </p>
-      )}
-      <Arguments input={inputOf(call)} />
+      {hasRecord(call) ? <ApprovalRecordLine call={call} whole /> : <Arguments input={inputOf(call)} />}
       {check && <CheckLine check={check} />}
       <LateReport call={call} />
       {state !== 'idle' && state !== 'busy' && (
