@@ -159,6 +159,7 @@ test('an outcome that nobody knows is settled in the inbox', async (t) => {
   await until(async () => (await server.json(`/v1/approvals/${first.id}`)).status === 'unknown', 'nobody to know');
   const tab = await t.tab(server, { path: '/inbox', ready: '.inbox-list' });
   await tab.page.getByText('It is not known whether this happened').waitFor();
+  await tab.page.getByText('wire was begun. What came of it was not heard. It was not run again.').waitFor(); // not why
   await tab.page.getByRole('button', { name: 'It did not happen' }).click();
   await tab.page.getByText('Nothing waits for you.').waitFor();
   await tab.page.getByRole('button', { name: 'Decided' }).click();

@@ -1,4 +1,4 @@
-/* UnknownCard.tsx -- the server died between starting a tool and hearing its outcome.
+/* UnknownCard.tsx -- a tool was started, and what came of it was not heard: the server died, or the tool did.
  *
  * Nobody knows whether it happened. The card says exactly that, who approved it, what the tool's own check found so far,
  * what the tool itself told when it was too late, and a person who has looked settles it; nothing is tried again by itself.

@@ -414,7 +414,7 @@ export const de: Words = {
   unknownOutcome: (name) => `Ausgang unbekannt: ${name}`,
   unknownTitle: 'Es ist nicht bekannt, ob das geschehen ist',
   unknownBody: '{tool} wurde begonnen. {why} Es wurde nicht noch einmal ausgeführt. Bitte sehen Sie bei der Gegenseite nach und sagen Sie dann, was Sie herausgefunden haben.',
-  unknownWhy: 'Der Server wurde beendet, bevor er den Ausgang erfuhr.',
+  unknownWhy: 'Was daraus wurde, kam hier nicht an.',
   checkAsked: (n, at) =>
     plural('de', n, { one: `Der Server hat um ${at} selbst bei der Gegenseite nachgefragt.`, other: `Der Server hat # Mal selbst bei der Gegenseite nachgefragt, zuletzt um ${at}.` }),
   checkSaid: 'Das kam dabei heraus: {note}',

@@ -429,7 +429,7 @@ export const en = {
   unknownOutcome: (name: string) => `Outcome unknown: ${name}`,
   unknownTitle: 'It is not known whether this happened',
   unknownBody: '{tool} was begun. {why} It was not run again. Please check on the other side, then say what you found.',
-  unknownWhy: 'The server stopped before it heard the outcome.',
+  unknownWhy: 'What came of it was not heard.',
   checkAsked: (n: number, at: string) =>
     plural('en', n, { one: `The server asked the other side itself at ${at}.`, other: `The server asked the other side itself # times, last at ${at}.` }),
   checkSaid: 'What came of it: {note}',

@@ -402,7 +402,7 @@ export const ja: Words = {
   unknownOutcome: (name) => `結果不明：${name}`,
   unknownTitle: '実行されたかどうか分かりません',
   unknownBody: '{tool} は開始されました。{why}再実行はしていません。相手側を確認して、結果を教えてください。',
-  unknownWhy: '結果を受け取る前にサーバーが停止しました。',
+  unknownWhy: '結果は届いていません。',
   checkAsked: (n, at) => `サーバーが相手側に ${n} 回問い合わせました（最終：${at}）。`,
   checkSaid: '結果：{note}',
   checkNow: '返事を待っています。',
