@@ -150,3 +150,20 @@ test('a text file stands in the message, where it can be read and cut, and reach
   await tab.$('.said', { hasText: 'Two people.' }).waitFor();
   ok(model.heard[0].includes('Yuki,40'), 'the model read it');
 });
+
+for (const touch of [false, true])
+  test(`an answer is stopped by a ${touch ? 'tap' : 'click'} also while the next message is being written, which stays`, async (t) => {
+    const model = await t.model(['One two three four five six seven eight.'], { hold: true });
+    const tab = await t.tab(await t.server({ model: model.config }), touch ? { isMobile: true, hasTouch: true, viewport: { width: 320, height: 640 } } : {});
+    const press = (name) => tab.page.getByRole('button', { name, exact: true })[touch ? 'tap' : 'click']();
+    await tab.$('.composer textarea').fill('count');
+    await press('Send');
+    await tab.$('article.assistant .growing').waitFor();
+    await tab.$('.composer textarea').fill('And backwards?');
+    await tab.page.getByRole('button', { name: 'Send after this answer' }).waitFor();
+    await press('Stop the answer');
+    await tab.$('.ending', { hasText: 'Stopped' }).waitFor();
+    await tab.idle();
+    equal(await tab.$('.composer textarea').inputValue(), 'And backwards?', 'what is being written');
+    equal(await tab.$('.bubble').count(), 1, 'messages');
+  });

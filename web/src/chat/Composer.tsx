@@ -130,7 +130,7 @@ export function Composer({ draft, onDraft, enterIsLine, streaming, stopping, onS
         onKeyDown={keys}
         onPaste={paste}
       />
-      {stops ? (
+      {streaming && (
         <button
           type="button"
           className="round stop"
@@ -141,7 +141,8 @@ export function Composer({ draft, onDraft, enterIsLine, streaming, stopping, onS
         >
           <Icon name="stop" />
         </button>
-      ) : (
+      )}
+      {!stops && (
         <button
           type="submit"
           className="round"
