@@ -1,6 +1,7 @@
 /* main.c -- reads the command line and hands over: no logic. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -108,6 +109,13 @@ static void fill_standard(void)
         if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", fd == 2 ? O_WRONLY : O_RDONLY);
 }
 
+/* A file that reaches the limit of its size (ulimit -f) is a full disk, which everybody who writes
+ * knows, and no reason to die. Tools are started with what signals do by themselves. */
+static void outlive_full_files(void)
+{
+    signal(SIGXFSZ, SIG_IGN);
+}
+
 static bool asks_for_help(const char *word)
 {
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
@@ -164,6 +172,7 @@ int main(int argc, char **argv)
     /* the helper that starts tools; see tool/process/keeper.h */
     if (keeper_is(argc, argv)) return keeper_main(argc, argv);
     fill_standard();
+    outlive_full_files();
     start_token_hide();
     return flushed(choose(argc, argv));
 }

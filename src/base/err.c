@@ -39,8 +39,16 @@ const char *os_words(int error)
     case EMFILE:
         return "too many open files: raise the limit of this process (ulimit -n, LimitNOFILE)";
     case ENFILE: return "too many open files on this machine: raise fs.file-max";
+    case EFBIG:
+        return "the file is as large as it may become: raise the limit of this process (ulimit -f, "
+               "LimitFSIZE)";
     default: return strerror(error);
     }
+}
+
+bool os_no_room(int error)
+{
+    return error == ENOSPC || error == EDQUOT || error == EFBIG;
 }
 
 void must_fail(const char *what, const char *file, int line)

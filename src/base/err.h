@@ -9,6 +9,8 @@
 #ifndef PARLEY_ERR_H
 #define PARLEY_ERR_H
 
+#include <stdbool.h>
+
 enum err {
     OK = 0,
     ERR_NOMEM,  /* an allocation failed */
@@ -41,6 +43,9 @@ const char *err_name(enum err e);
 /* What errno says, in words that say what to do where something can be done: "too many open files:
  * raise `ulimit -n`". */
 const char *os_words(int error);
+/* There is no room to write: the disk is full, or a quota or the limit of a file's size is
+ * reached. */
+bool        os_no_room(int error);
 
 /* Ends the process with one line on stderr when `cond` does not hold. */
 #define must(cond) ((cond) ? (void)0 : must_fail(#cond, __FILE__, __LINE__))

@@ -376,7 +376,7 @@ static const char *trouble_words(enum err e)
 {
     switch (e) {
     case OK: return NULL;
-    case ERR_FULL: return "the disk is full";
+    case ERR_FULL: return "the disk is full, or a quota or the limit of a file's size is reached";
     case ERR_BUSY: return "the file is locked by another program";
     case ERR_GONE:
         return "the store's files were removed or replaced while the server ran: put them back "

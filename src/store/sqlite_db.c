@@ -31,7 +31,7 @@ static bool no_space(const struct db *d)
     if (sqlite3_file_control(d->sql, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal) == SQLITE_OK &&
         wal && wal->pMethods)
         wal->pMethods->xFileControl(wal, SQLITE_FCNTL_LAST_ERRNO, &os_wal);
-    return os == ENOSPC || os == EDQUOT || os_wal == ENOSPC || os_wal == EDQUOT;
+    return os_no_room(os) || os_no_room(os_wal);
 }
 
 enum err db_err(const struct db *d, int rc)

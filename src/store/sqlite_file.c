@@ -168,7 +168,7 @@ enum err db_refuse(struct str *why, struct str sentence, enum err e)
 static enum err refuse_words(struct str *why, struct arena *a, const char *what, const char *path,
                              const char *words)
 {
-    enum err e = errno == ENOSPC ? ERR_FULL : ERR_IO;
+    enum err e = os_no_room(errno) ? ERR_FULL : ERR_IO;
     return db_refuse(why, arena_printf(a, "cannot %s %s: %s", what, path, words), e);
 }
 

@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { check, oneProcess, parley, same, settled, skip, sound, test, told, until } from './lib.mjs';
+import { BIN, check, oneProcess, parley, same, settled, skip, sound, test, told, until } from './lib.mjs';
 import { locker, python } from './locker.mjs';
 
 async function refused(server, body = { message: 'hello' }) {
@@ -117,6 +117,28 @@ test('a full disk refuses new work, keeps what there is, and heals when there is
     await settled(server, s.thread);
     sound(await server.turn('hello', { thread_id: s.thread }));
 }, { timeout_ms: 90000 });
+
+test('a limit of the size of files is a full disk: new work is refused, and it heals when the limit is raised', async (t) => {
+    const server = await t.serve({ wrap: ['sh', '-c', 'ulimit -S -f 2048; exec "$@"', 'sh'] });          // 1 MiB
+    const s = sound(await server.turn('Find articles about CRISPR'));
+    const r = await until(async () => { const x = await server.post('/v1/chat/stream', { message: 'x'.repeat(300000), thread_id: s.thread }); return x.status !== 200 && x; }, 'the file to be as large as it may be');
+    same([r.status, r.json.error.code], [503, 'store_unavailable']);
+    check(/limit of a file's size/.test(server.log.find((l) => l.event === 'store.unavailable').why), r.json.error.message);
+    same((await server.get('/readyz')).json.problem, 'full');
+    same((await server.get(`/v1/threads/${s.thread}`)).status, 200, 'reading goes on');
+    same(spawnSync('prlimit', ['--pid', server.child.pid, '--fsize=unlimited']).status, 0);
+    await until(async () => (await server.get('/readyz')).status === 200, 'it heals by itself');
+    await settled(server, s.thread);
+    sound(await server.turn('hello', { thread_id: s.thread }));
+}, { timeout_ms: 90000 });
+
+test('a backup that may not be as large as it is ends with a word, and leaves nothing', async (t) => {
+    const dir = t.folder(), server = await t.serve({ dir }), to = path.join(dir, 'copy.db');
+    await server.turn('hello');
+    const r = spawnSync('sh', ['-c', 'ulimit -f 64; exec "$@"', 'sh', BIN, 'backup', to, '--store', server.db], { cwd: dir, encoding: 'utf8' });
+    same([r.status, r.signal], [1, null], r.stderr);
+    check(/cannot write .*copy\.db/.test(r.stderr) && !fs.readdirSync(dir).some((name) => name.startsWith('copy.db')), r.stderr);
+});
 
 test('a disk that is full is known at /readyz before the first write fails', async (t) => {
     if (process.getuid() !== 0) skip('needs root for a small file system');
