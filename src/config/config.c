@@ -369,20 +369,20 @@ static void read_cluster(struct config_build *b)
     const struct jv *v = jv_get(b->root, "cluster"), *url = jv_get(v, "url"),
                     *key = jv_get(v, "key");
     struct config *c = b->c;
-    struct str     host;
-    unsigned       port;
-    const char    *why;
+    struct str     given = STR_NONE;
+    const char    *why = NULL;
     bool           literal;
 
     if (!v) return;
-    if (url) (void)cfg_secret(b, url, "\"cluster.url\"", &c->cluster_url, &literal);
+    if (url && cfg_secret(b, url, "\"cluster.url\"", &given, &literal))
+        c->cluster_url = link_url_plain(&c->arena, given, &why);
     if (key) (void)cfg_secret(b, key, "\"cluster.key\"", &c->cluster_key, &literal);
     if (!is_database(c->store))
         cfg_bad(b, v,
                 "\"cluster\" is for several processes on one PostgreSQL database, and the "
                 "store is a file, which one process opens; name a database in \"store\"");
     else if (!url) cfg_bad(b, v, "\"cluster\" needs \"url\": how the other nodes reach this one");
-    else if (c->cluster_url.ptr && !link_url_parse(c->cluster_url, &host, &port, &why))
+    else if (given.ptr && !c->cluster_url.ptr)
         cfg_bad(b, url, "\"cluster.url\" is not usable: %s", why);
     else if (!key)
         cfg_bad(b, v,

@@ -1,6 +1,8 @@
 /* link.c -- all links of a node. See link.h. */
 #include "node/node_int.h"
 
+#include <arpa/inet.h>
+
 #include "base/log.h"
 #include "store/store.h"
 
@@ -11,7 +13,7 @@ bool link_url_parse(struct str url, struct str *host, unsigned *port, const char
     ptrdiff_t  colon;
 
     *why = "it must be like \"http://10.0.0.5:8000\": http, a host, maybe a port, and no path";
-    if (!str_starts(url, scheme)) return false;
+    if (!str_eq_nocase(str_cut(url, scheme.len), scheme)) return false;
     rest = str_from(url, scheme.len);
     if (str_ends(rest, STR("/"))) rest = str_cut(rest, rest.len - 1);
     if (str_find(rest, STR("/")) >= 0 || str_find(rest, STR("@")) >= 0 ||
@@ -34,6 +36,25 @@ bool link_url_parse(struct str url, struct str *host, unsigned *port, const char
     if (rest.len && (!str_to_u64(rest, &n) || n < 1 || n > 65535)) return false;
     *port = (unsigned)n;
     return true;
+}
+
+struct str link_url_plain(struct arena *a, struct str url, const char **why)
+{
+    char            lower[254];
+    struct in6_addr v6;
+    struct str      host;
+    unsigned        port;
+
+    if (!link_url_parse(url, &host, &port, why)) return STR_NONE;
+    for (size_t i = 0; i < host.len; i++)
+        lower[i] =
+            (char)(host.ptr[i] >= 'A' && host.ptr[i] <= 'Z' ? host.ptr[i] | 32 : host.ptr[i]);
+    lower[host.len] = '\0';
+    bool is_v6 = inet_pton(AF_INET6, lower, &v6) == 1;
+    if (!is_v6 && str_find(url, STR("[")) >= 0) return STR_NONE;
+    if (is_v6) inet_ntop(AF_INET6, &v6, lower, sizeof lower);
+    struct str at = arena_printf(a, is_v6 ? "http://[%s]" : "http://%s", lower);
+    return port == 80 ? at : arena_printf(a, STR_FMT ":%u", STR_ARG(at), port);
 }
 
 /* --- good-bye --------------------------------------------------------------------------------- */

@@ -55,7 +55,10 @@ void                links_done(struct links *l);
 /* A node knocks. */
 void                links_accept(struct links *l, struct request *q);
 /* "http://HOST[:PORT]", without a path. False: *why says what is wrong with it. */
-bool link_url_parse(struct str url, struct str *host, unsigned *port, const char **why);
+bool       link_url_parse(struct str url, struct str *host, unsigned *port, const char **why);
+/* The one way to write it, because nodes are told apart by it: lower case, no slash at its end, no
+ * port that goes without saying. ptr NULL: *why says what is wrong. */
+struct str link_url_plain(struct arena *a, struct str url, const char **why);
 
 /* --- proof.c ---------------------------------------------------------------------- */
 

@@ -531,6 +531,45 @@ TEST(config_example_is_good)
     if (!e.count) config_done(&c);
 }
 
+/* --- nodes ------------------------------------------------------------------------------------ */
+
+static const char *node_at(const char *url)
+{
+    static char text[400];
+    snprintf(text, sizeof text,
+             "{\"store\":\"postgresql://p@db/p\",\"cluster\":{\"key\":\"" FOO
+             "\",\n\"url\":\"%s\"}}",
+             url);
+    return text;
+}
+
+static bool node_is(const char *url, const char *plain)
+{
+    config_good(node_at(url));
+    bool same = str_is(c.cluster_url, plain);
+    if (!same) printf("%s: " STR_FMT "\n", url, STR_ARG(c.cluster_url));
+    config_done(&c);
+    return same;
+}
+
+TEST(config_a_node_is_the_same_however_its_url_is_written)
+{
+    CHECK(node_is("http://10.0.0.11:8000", "http://10.0.0.11:8000"));
+    CHECK(node_is("http://10.0.0.11:8000/", "http://10.0.0.11:8000"));
+    CHECK(node_is("HTTP://Node-1.Internal:8000/", "http://node-1.internal:8000"));
+    CHECK(node_is("http://node-1:80/", "http://node-1"));
+    CHECK(node_is("http://[FD00:0::01]:8000", "http://[fd00::1]:8000"));
+}
+
+TEST(config_a_url_by_which_no_node_can_be_reached_is_refused)
+{
+    static const char *const others[] = { "https://node-1",  "node-1:8000",
+                                          "http://node-1/x", "http://",
+                                          "http://node-1:0", "http://[node-1]:8000" };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        CHECK(config_refused(node_at(others[i]), 2, "must be like \"http://10.0.0.5:8000\""));
+}
+
 /* --- memory ----------------------------------------------------------------------------------- */
 
 TEST(config_out_of_memory_is_an_error_like_others)
