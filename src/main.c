@@ -152,7 +152,7 @@ static int choose(int argc, char **argv)
         fputs(HELP, stdout);
         return 0;
     }
-    fprintf(stderr, "parley: there is no command \"%s\"; parley --help lists them.\n", name);
+    cli_fail("there is no command \"%s\"; parley --help lists them.", name);
     return 2;
 }
 

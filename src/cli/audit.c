@@ -43,8 +43,7 @@ static bool read_file(struct inspection *k, const char *path, struct str *out)
     const char *why = file_read(path, &b);
     *out = why ? STR_NONE : arena_dup(&k->arena, buf_view(&b));
     buf_done(&b);
-    if (!out->ptr)
-        fprintf(stderr, "parley: cannot read %s: %s\n", path, why ? why : "out of memory");
+    if (!out->ptr) cli_fail("cannot read %s: %s", path, why ? why : "out of memory");
     return out->ptr != NULL;
 }
 
@@ -74,8 +73,8 @@ static bool read_keys(struct inspection *k, struct sign_keys *keys)
     if (k->line.public && !read_file(k, k->line.public, &pem)) return false;
     if (!k->line.public && !pem.len) return true;
     if (sign_keys_read(keys, pem, &why) == OK) return true;
-    fprintf(stderr, "parley: the key of %s cannot be used: %s\n",
-            k->line.public ? k->line.public : "\"audit.key\"", why);
+    cli_fail("the key of %s cannot be used: %s", k->line.public ? k->line.public : "\"audit.key\"",
+             why);
     return false;
 }
 
@@ -140,8 +139,7 @@ static int tell(const struct verify *v, const struct sign_keys *keys)
 /* Were there any in the file that was named? */
 static bool holds_any(const struct inspection *k, bool any)
 {
-    if (k->line.checkpoint && !any)
-        fprintf(stderr, "parley: %s holds no checkpoint\n", k->line.checkpoint);
+    if (k->line.checkpoint && !any) cli_fail("%s holds no checkpoint", k->line.checkpoint);
     return !k->line.checkpoint || any;
 }
 
@@ -189,7 +187,7 @@ static int export(struct inspection *k)
     if (e) return unread(k, why);
     cli_far_end();
     if (k->line.count > 1 && !x.logs && !x.stubs) {
-        fprintf(stderr, "parley: there is no conversation %s\n", k->line.words[1]);
+        cli_fail("there is no conversation %s", k->line.words[1]);
         return 1;
     }
     return 0;
@@ -251,7 +249,7 @@ static int show(struct inspection *k)
     arena_init(&a, 0);
     e = export_store(&x, k->config.store, &a, &why);
     int status = e == ERR_CLOSED ? 1 : e ? unread(k, why) : x.logs || x.stubs ? 0 : 1;
-    if (!e && status) fprintf(stderr, "parley: there is no conversation %s\n", k->line.words[1]);
+    if (!e && status) cli_fail("there is no conversation %s", k->line.words[1]);
     arena_done(&a);
     return status;
 }

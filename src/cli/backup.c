@@ -32,7 +32,7 @@ int cli_backup(int argc, char **argv)
         store_backup(config.store, str_c(line.words[0]), line.anyway, &watch, &arena, &did, &why);
     cli_far_end();
     if (e) {
-        fprintf(stderr, "parley: no backup was made: " STR_FMT ".\n", STR_ARG(why));
+        cli_fail("no backup was made: " STR_FMT ".", STR_ARG(why));
     } else {
         printf("%llu conversations of " STR_FMT
                " are in %s (%llu bytes), read again and compared\n",

@@ -1,8 +1,27 @@
 /* cli.c -- reading a command's line: options anywhere, words in order. */
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/glyph.h"
 #include "cli/cli.h"
+
+void cli_fail(const char *fmt, ...)
+{
+    char      *text = NULL;
+    va_list    args;
+    struct buf safe;
+
+    va_start(args, fmt);
+    if (vasprintf(&text, fmt, args) < 0) text = NULL;
+    va_end(args);
+    buf_init(&safe, 0);
+    glyph_show(&safe, str_c(text ? text : "out of memory"), GLYPH_LINE);
+    fprintf(stderr, "parley: %.*s\n", (int)safe.len, safe.ptr ? safe.ptr : "");
+    buf_done(&safe);
+    free(text);
+}
 
 static const char **flag_slot(const char *word, const char *allowed, struct cli_line *out)
 {
@@ -31,8 +50,7 @@ static bool *switch_slot(const char *word, const char *allowed, struct cli_line 
 
 static bool complain(const char *word, const char *what)
 {
-    fprintf(stderr, "parley: \"%s\" %s; parley --help lists the commands and their options.\n",
-            word, what);
+    cli_fail("\"%s\" %s; parley --help lists the commands and their options.", word, what);
     return false;
 }
 

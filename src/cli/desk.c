@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/order.h"
+#include "cli/cli.h"
 #include "cli/desk.h"
 #include "cli/keys.h"
 #include "cli/trust.h"
@@ -80,12 +81,11 @@ struct jv *desk_ask(struct desk *k, const char *path, const char *body, long *st
     }
     struct str text = arena_dup(&k->arena, buf_view(&answer));
     if (e != CURLE_OK)
-        fprintf(stderr, "parley: " STR_FMT " does not answer: %s\n", STR_ARG(k->base),
-                why[0] ? why : curl_easy_strerror(e));
+        cli_fail(STR_FMT " does not answer: %s", STR_ARG(k->base),
+                 why[0] ? why : curl_easy_strerror(e));
     else if (json_parse(&k->arena, text, &tree, NULL) || !jv_is(tree, JSON_OBJECT)) {
         tree = NULL;
-        fprintf(stderr, "parley: " STR_FMT " answered %ld, not as a parley does.\n",
-                STR_ARG(k->base), *status);
+        cli_fail(STR_FMT " answered %ld, not as a parley does.", STR_ARG(k->base), *status);
     }
     buf_done(&answer);
     curl_slist_free_all(list);

@@ -68,10 +68,10 @@ static int tell(const char *url)
         puts("alive");
         return 0;
     }
-    if (status) fprintf(stderr, "parley: %s answered %ld.\n", url, status);
+    if (status) cli_fail("%s answered %ld.", url, status);
     else
-        fprintf(stderr, "parley: %s does not answer: %s\n", url ? url : "the server",
-                why[0] ? why : "out of memory");
+        cli_fail("%s does not answer: %s", url ? url : "the server",
+                 why[0] ? why : "out of memory");
     return 1;
 }
 

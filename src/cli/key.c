@@ -48,18 +48,16 @@ static void write_entry(struct buf *b, const char *hex, const char *name, int ro
 static bool sound(int argc, char **words)
 {
     if (argc && !config_principal_fits(str_c(words[0]))) {
-        fprintf(stderr,
-                "parley: a name has 1 to %d bytes of UTF-8 and no control characters; say parley "
-                "key NAME.\n",
-                PRINCIPAL_MAX);
+        cli_fail("a name has 1 to %d bytes of UTF-8 and no control characters; say parley "
+                 "key NAME.",
+                 PRINCIPAL_MAX);
         return false;
     }
     for (int i = 1; i < argc; i++) {
         if (known_role(words[i])) continue;
-        fprintf(stderr,
-                "parley: \"%s\" is not a role; say parley key NAME, then user, approver, admin or "
-                "agent.\n",
-                words[i]);
+        cli_fail("\"%s\" is not a role; say parley key NAME, then user, approver, admin or "
+                 "agent.",
+                 words[i]);
         return false;
     }
     return true;

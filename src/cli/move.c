@@ -75,7 +75,7 @@ static int run(struct store_move *move)
     move->ctx = &telling;
     enum err e = store_move(move, &arena, &did, &why);
     if (telling.shown) fprintf(stderr, "\r%60s\r", "");
-    if (e) fprintf(stderr, "parley: nothing was moved: " STR_FMT ".\n", STR_ARG(why));
+    if (e) cli_fail("nothing was moved: " STR_FMT ".", STR_ARG(why));
     else tell_end(&did);
     arena_done(&arena);
     return e ? 1 : 0;

@@ -94,7 +94,7 @@ int cli_nodes(int argc, char **argv)
     }
     arena_init(&arena, 0);
     if (store_nodes_of(config.store, &arena, &rows, &count, &why)) {
-        fprintf(stderr, "parley: " STR_FMT ".\n", STR_ARG(why));
+        cli_fail(STR_FMT ".", STR_ARG(why));
         status = 1;
     } else if (line.json) status = print_json(rows, count);
     else if (count) print_table(rows, count);

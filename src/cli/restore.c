@@ -23,7 +23,7 @@ int cli_restore(int argc, char **argv)
     arena_init(&arena, 0);
     enum err e = store_restore(config.store, str_c(line.words[0]), line.anyway, &arena, &did, &why);
     if (e) {
-        fprintf(stderr, "parley: cannot restore: " STR_FMT ".\n", STR_ARG(why));
+        cli_fail("cannot restore: " STR_FMT ".", STR_ARG(why));
     } else {
         printf("restored %llu conversations from %s to " STR_FMT "\n",
                (unsigned long long)did.threads, line.words[0], STR_ARG(did.path));

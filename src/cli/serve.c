@@ -85,7 +85,7 @@ struct serve {
 
 static int fail(const char *what, struct str why)
 {
-    fprintf(stderr, "parley: %s: " STR_FMT "\n", what, STR_ARG(why));
+    cli_fail("%s: " STR_FMT, what, STR_ARG(why));
     return 1;
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/file.h"
+#include "base/glyph.h"
 #include "base/utf8.h"
 #include "config/config_private.h"
 #include "node/link.h"
@@ -22,7 +23,7 @@
 
 /* --- errors and warnings --------------------------------------------------------------- */
 
-/* Keys and values are shown on a terminal: nothing in them may move its cursor. */
+/* Keys and values are shown on a terminal: nothing in them may move its cursor, or turn a line. */
 static void make_printable(char *z)
 {
     uint32_t cp;
@@ -31,7 +32,7 @@ static void make_printable(char *z)
         n = utf8_decode(str_c(z), &cp);
         /* half a character: text is cut by bytes */
         bool cut = n == 1 && (unsigned char)*z >= 0x80;
-        if (cut || cp < ' ' || (cp >= 0x7F && cp < 0xA0)) memset(z, '?', n);
+        if (cut || glyph_hidden(cp)) memset(z, '?', n);
     }
 }
 

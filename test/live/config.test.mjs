@@ -202,6 +202,16 @@ test('the command line helps', async (t) => {
     }
 });
 
+test('what stands in an argument does nothing to the terminal that is told of it', async (t) => {
+    const evil = 'a\x1b[2J\u202eb\x9bc', dir = t.folder(), store = path.join(dir, 'x.db');
+    for (const words of [[evil], ['check', `--${evil}`], ['check', '--config', evil], ['check', '--store', `mysql${evil}://x`], ['health', `http://127.0.0.1:1/${evil}`],
+        ['approvals', `http://127.0.0.1:1/${evil}`], ['key', 'ada', evil], ['restore', evil, '--store', store], ['backup', evil, '--store', path.join(dir, evil)],
+        ['audit', 'verify', '--store', store, '--checkpoint', evil], ['nodes', '--store', evil], ['move', '--from', evil, '--to', store]]) {
+        const r = await parley(words, { cwd: dir });
+        check(r.code > 0 && r.err.length > 10 && !/[\x1b\u202e\x9b\ufffd]/.test(r.err), `${words[0]}: ${r.code} ${JSON.stringify(r.err)}`);
+    }
+});
+
 // Through a shell, which can close what a program expects to find open.
 async function shell(t, script, cwd = t.folder()) {
     const child = spawn('sh', ['-c', script, 'sh', BIN], { cwd, env: { PATH: process.env.PATH }, stdio: ['pipe', 'pipe', 'pipe'] });
