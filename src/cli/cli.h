@@ -38,8 +38,8 @@ struct cli_line {
  * words to the front of argv. */
 bool cli_read(int argc, char **argv, const char *allowed, int words_max, struct cli_line *out);
 
-/* "parley: ", the sentence and a line's end, on stderr. Arguments, names of files and words of others
- * stand in it, so what is hidden in them is spelled out and nothing moves a cursor. */
+/* "parley: ", the sentence and the end of a line, on stderr. Arguments, names of files and words of
+ * others stand in it, so what is hidden in them is spelled out and nothing moves a cursor. */
 void cli_fail(const char *fmt, ...) PRINTF_LIKE(1, 2);
 
 /* How far it is, on one line that is written over, for whoever watches a terminal; a log file gets

@@ -159,8 +159,20 @@ void conn_linger(struct conn *c)
     conn_set_state(c, CONN_LINGER);
 }
 
+/* Refused before the guard was asked: its door may have a form of its own for that, too. */
+static void know_door(struct conn *c)
+{
+    struct exchange *x = c->exchange;
+
+    if (!x || x->guarded || !c->server->routes) return;
+    struct request asked = x->request; /* what came of it is no request yet */
+    if (!asked.path.ptr) asked.path = http1_path_so_far(&x->http1);
+    if (asked.path.ptr) x->request.door = route_find(c->server->routes, &asked).door;
+}
+
 void conn_refuse(struct conn *c, int status, const char *code, const char *text)
 {
+    know_door(c);
     reply_refusal(c, status, code, text);
     conn_mark(c);
 }
@@ -279,15 +291,6 @@ static bool takes_requests(const struct conn *c)
     return c->state <= CONN_BODY && !c->doomed && !c->blocked && c->out.len < CONN_OUT_MAX;
 }
 
-/* Refused before the guard was asked: its door may have a form of its own for that, too. */
-static void know_door(struct conn *c)
-{
-    struct request *q = &c->exchange->request;
-
-    if (c->server->routes && q->path.ptr && !c->exchange->guarded)
-        q->door = route_find(c->server->routes, q).door;
-}
-
 /* An address that two readers could take for different ones, and nobody's here: as bad as a head
  * that can be read in two ways. */
 static bool is_odd(struct conn *c)
@@ -309,7 +312,6 @@ static void after_feed(struct conn *c)
         conn_header(c, "Retry-After", STR("1"));
         conn_refuse(c, 503, "busy", "Too many large requests are under way; try again.");
     } else if (p->status == HTTP1_REFUSED) {
-        know_door(c);
         conn_refuse(c, p->why.status, p->why.code, p->why.text);
     } else if (is_odd(c)) {
         conn_refuse(c, 400, "bad_target", c->exchange->request.odd);

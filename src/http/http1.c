@@ -161,6 +161,17 @@ static bool parse_request_line(struct http1 *p, struct str line)
     return true;
 }
 
+struct str http1_path_so_far(const struct http1 *p)
+{
+    struct str  line = buf_view(&p->head), word, target;
+    const char *cr = line.len ? memchr(line.ptr, '\r', line.len) : NULL;
+
+    if (cr) line.len = (size_t)(cr - line.ptr);
+    if (!str_split(&line, ' ', &word) || !str_split(&line, ' ', &target)) return STR_NONE;
+    (void)str_split(&target, '?', &word);
+    return str_starts(word, STR("/")) ? word : STR_NONE;
+}
+
 static bool parse_field(struct http1 *p, struct str line, struct header *h)
 {
     const char *colon = memchr(line.ptr, ':', line.len);

@@ -56,11 +56,14 @@ struct http1 {
 };
 
 /* The request is emptied; request->arena is set to `arena`. */
-void   http1_init(struct http1 *p, const struct net_limits *limits, struct request *request,
-                  struct arena *arena);
+void       http1_init(struct http1 *p, const struct net_limits *limits, struct request *request,
+                      struct arena *arena);
 /* Takes bytes and says how many; nothing more once the status is not HTTP1_MORE. */
-size_t http1_feed(struct http1 *p, const char *bytes, size_t len);
-void   http1_done(struct http1 *p);
+size_t     http1_feed(struct http1 *p, const char *bytes, size_t len);
+void       http1_done(struct http1 *p);
+/* The path of a request that was refused before its head was read to the end, as it was written:
+ * good for choosing the form of the refusal, and for nothing else. STR_NONE: none came. */
+struct str http1_path_so_far(const struct http1 *p);
 
 /* Does any header `name` list `token` (comma separated, any case)? */
 bool request_lists(const struct request *q, const char *name, const char *token);

@@ -2,7 +2,7 @@
 // response that was never kept, an address or a method that is none.
 import { createHmac } from 'node:crypto';
 import { Ws } from '../lib/ws.mjs';
-import { check, same, test } from './lib.mjs';
+import { check, raw, same, test } from './lib.mjs';
 import { Chat, asksOf, respond, stream, textOf } from './openai.mjs';
 import { as, auth, script, sha256 } from './org.mjs';
 
@@ -88,6 +88,22 @@ test('each answer has a name, and each refusal four members, also where no handl
     const told = await server.post('/v1/responses', { input: 'Hello' }, ada), again = await server.get(`/v1/responses/${told.json.id}`, ada);
     for (const h of ['parley-thread', 'parley-run']) check(told.headers[h] && again.headers[h] === told.headers[h], h);
     same((await server.request('PUT', '/v1/threads', {}, ada)).json, { error: { code: 'method_not_allowed', message: 'This address does not take that method.' } });
+});
+
+test('what is refused before its head was read to the end has all four members, too', async (t) => {
+    const server = await t.serve(), line = (at) => `POST ${at} HTTP/1.1\r\n`, host = 'Host: localhost\r\n', long = `X-Long: ${'x'.repeat(20000)}\r\n`;
+    const refused = async (text) => {
+        const got = await raw(server, text), [head, body] = got.split('\r\n\r\n');
+        return [Number(got.split(' ')[1]), JSON.parse(body).error, /^x-request-id: req_/mi.test(head)];
+    };
+    for (const at of ['/v1/chat/completions', '/v1/responses', '/v1/responses?a=b'])
+        for (const [text, status, code] of [[line(at) + host + long, 431, 'head_too_large'], [line(at) + host + 'X: y\r\n'.repeat(120), 431, 'too_many_headers'],
+            [line(at) + '\r\n', 400, 'bad_host'], [`${line(at)}${host}no colon\r\n\r\n`, 400, 'bad_header'], [`${line(at)}${host}X: \x01\r\n\r\n`, 400, 'control_character'],
+            [line(`${at}${at.includes('?') ? '' : '?'}${'q'.repeat(9000)}`) + host + '\r\n', 414, 'uri_too_long'], [line(at).replace('/1.1', '/2.5') + '\r\n', 505, 'unsupported_version']]) {
+            const [got, error, named] = await refused(text);
+            same([got, Object.keys(error), error.code, error.param, error.type, named], [status, ['message', 'type', 'param', 'code'], code, null, status === 505 ? 'server_error' : 'invalid_request_error', true], `${code} ${at}`);
+        }
+    same(Object.keys((await refused(line('/v1/threads') + host + long))[1]), ['code', 'message'], 'elsewhere as ever');
 });
 
 // --- functions, and which tools there are -------------------------------------------------------------------
