@@ -3,8 +3,7 @@
 // that somebody else kept. Exit status 0: it is; 1: it is not, and why; 2: usage; 3: one of the files
 // is not what it should be, so nothing can be said; 4: nothing was found wrong, and words are gone of
 // which nobody signed that parley took them out. AUDIT.PUB may hold several keys. A "call" line must
-// say what the facts of its conversation say; only the digest of a call that nobody decided about is
-// not computed anew: its input is compared.
+// say what the facts of its conversation say.
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
@@ -13,6 +12,22 @@ const leave = (status, text) => { console.error(text); process.exit(status); };
 const attempt = (file, what, f) => { try { return f(fs.readFileSync(file, 'utf8')); } catch (e) { return leave(3, `${file} is no ${what}: ${e.message}`); } };
 const [exportFile, keyFile, keptFile, ...more] = process.argv.slice(2);
 if (!keptFile || more.length) leave(2, 'usage: node verify.mjs EXPORT.jsonl AUDIT.PUB KEPT.jws');
+
+// What each line has, and nothing else: what nothing speaks for may not stand beside what was recorded. "call" is compared
+// as a whole. The lines stand in this order; the facts of a conversation follow its "log", its calls follow these.
+const SHAPES = {
+    checkpoint: { number: 'int', line: 'text' },
+    log: { log: 'text', owner: 'text', thread: 'text', created_ms: 'int', seq: 'int', head: 'hash?' },
+    fact: { log: 'text', seq: 'int', at_ms: 'int', kind: 'text', body: 'text', link: 'hash?', digest: 'hash' },
+    call: null,
+    stub: { log: 'text', owner: 'text', thread: 'text', created_ms: 'int', removed_ms: 'int', seq: 'int', kind: 'text', body: 'text', digests: 'hashes', head: 'hash' },
+    end: { logs: 'int', stubs: 'int' },
+};
+const MAY_LACK = ['digest'];
+const PLACES = { checkpoint: 0, log: 1, fact: 1, call: 1, stub: 2, end: 3 };
+const isHash = (v) => typeof v === 'string' && /^[0-9a-f]{64}$/.test(v);
+const IS = { int: Number.isSafeInteger, text: (v) => typeof v === 'string', hash: isHash, 'hash?': (v) => v === null || isHash(v),
+    hashes: (v) => Array.isArray(v) && v.length > 0 && v.every(isHash) };
 
 const problems = [], notes = new Set(), logs = new Map(), heads = [], lines = [];
 let signs = Infinity, doubts = 0;                           // the first checkpoint after which removals are signed
@@ -29,7 +44,7 @@ const filled = (list) => { if (!list.length) throw new Error('it is empty'); ret
 const publicKeys = attempt(keyFile, 'public key', (all) => filled(all.split(/(?=-----BEGIN )/)
     .filter((pem) => pem.startsWith('-----BEGIN '))).map((pem) => crypto.createPublicKey(pem)));
 const kept = attempt(keptFile, 'list of checkpoints', (all) => filled(all.split('\n').map((l) => l.trim()).filter(Boolean)).filter(payload));
-const record = attempt(exportFile, 'export of parley', (all) => filled(all.trimEnd().split('\n')).map((l) => JSON.parse(l)));
+const told = attempt(exportFile, 'export of parley', (all) => filled(all.trimEnd().split('\n'))), record = attempt(exportFile, 'export of parley', () => told.map((l) => JSON.parse(l)));
 if (record.some((o) => !o?.type)) leave(3, `${exportFile} is no export of parley`);
 process.on('uncaughtException', (e) => leave(3, `${exportFile} is no export of parley: ${e.message}`));
 
@@ -38,7 +53,8 @@ function isSigned(line) {                                   // JWS, RFC 7515: he
     return publicKeys.some((key) => crypto.verify(null, `${head}.${body}`, key, by));
 }
 function checkpoint(line) {
-    const c = payload(line);
+    let c = {};
+    try { c = payload(line); } catch { /* it is not signed either */ }
     if (!isSigned(line) || c.type !== 'parley-checkpoint') problem('a checkpoint is not what was signed');
     heads.push(...(c.heads ?? []).map((h) => [...h, c.number]));
     if (c.removals === 'signed') signs = Math.min(signs, c.number);
@@ -51,12 +67,13 @@ function tie(log, d, seq) {                                 // each link: the on
 // Words that went by their age: the chain holds the digest of what was appended, and later facts "trimmed" lead from there
 // to what is there now; the server signed them. Questions and decisions lose none.
 const LOSE = ['message', 'action', 'step', 'summary', 'finished', 'result', 'late', 'proposed', 'brought', 'forked', 'response', 'labelled', 'ended'];
+const parsed = (text) => { try { return JSON.parse(text) ?? {}; } catch { return {}; } };            // that it was changed is found otherwise
 function lost(log, o) {
     if (!LOSE.includes(o.kind)) problem(`${log.thread}: fact ${o.seq} lost words, and may not`);
     log.lost.set(o.seq, { was: o.digest, left: o.digest, now: digest(log, o).toString('hex') });
 }
 function trimmed(log, o) {
-    const { jws, note: kinds, data } = JSON.parse(o.body), said = jws && isSigned(jws) ? payload(jws) : {};
+    const { jws, note: kinds, data = [] } = parsed(o.body), said = jws && isSigned(jws) ? payload(jws) : {};
     const claim = { type: 'parley-trim', log: log.log, at: new Date(o.at_ms).toISOString(), kinds, data: sha256(JSON.stringify(data)).toString('hex') };
     if (said.type === claim.type && said.log !== log.log) return;                              // of the log that this is a copy of
     const forged = jws && JSON.stringify(said) !== JSON.stringify(claim);
@@ -81,7 +98,7 @@ function stub(o) {                                          // all that is left:
     if (logs.has(o.log)) problem(`${o.thread}: it is told twice`);
     logs.set(o.log, log);
     if (o.log === name(o)) return;
-    const { created_ms: made } = JSON.parse(o.body);        // its owner was erased: the name cannot be computed any more
+    const { created_ms: made } = parsed(o.body);            // its owner was erased: the name cannot be computed any more
     if (o.kind !== 'erased' || o.thread !== o.log || (made ?? o.created_ms) !== o.created_ms) problem(`${o.thread}: its stub was changed`);
     if (made === undefined) notes.add(`${o.thread}: nothing says when this erased conversation was made`);
 }
@@ -127,41 +144,71 @@ const RETELL = {
     settled: (c, f, at) => { c.settled = { outcome: f.outcome, at, by: f.by, note: f.note }; },
 };
 function retell(o, log) {
-    let f;
-    try { f = JSON.parse(o.body); } catch { return; }       // that it was changed is found by its link
-    const c = log.calls.get(f.call);
+    const f = parsed(o.body), c = log.calls.get(f.call);
     if (['message', 'action', 'retry'].includes(o.kind)) log.run = f.run;
     for (const { type, call: id, tool, text: input } of f.parts ?? [])
         if (type === 'call') log.calls.set(id, { run: log.calls.get(f.of)?.run ?? log.run, tool, input });
     if (c) RETELL[o.kind]?.(c, f, time(o.at_ms));
 }
+// Of the arguments with the members of each object in the order of their names. Numbers and letters are as they were written,
+// and JavaScript does not tell how: where it would write them otherwise the input is compared, and the digest is not.
+const canonical = (v) => (Array.isArray(v) ? `[${v.map(canonical)}]` : v && typeof v === 'object'
+    ? `{${Object.keys(v).sort().map((k) => `${JSON.stringify(k)}:${canonical(v[k])}`)}}` : JSON.stringify(v));
+function argumentsDigest(input) {
+    const args = parsed(input);
+    return /^\{[ -~]*$/.test(input) && JSON.stringify(args) === input ? sha256(canonical(args)).toString('hex') : undefined;
+}
 function call(o, log) {
-    const { is, told, question, votes, ...c } = log?.calls?.get(o.call) ?? {};
+    const { is, told, question, votes, ...c } = log.calls.get(o.call) ?? {};
     const others = [...(votes?.values() ?? [])].filter((v) => v.by !== c.decided?.by);
-    const said = { type: 'call', log: log?.log, owner: log?.owner, thread: log?.thread, call: o.call, ...c,
-        votes: others.length ? others : undefined, digest: c.asked ? undefined : c.digest ?? o.digest };
-    if (!is || told || !isDeepStrictEqual(o, JSON.parse(JSON.stringify(said))))
-        problem(`${log?.thread}: of call ${o.call} something else is told than its facts say`);
+    const said = { type: 'call', log: log.log, owner: log.owner, thread: log.thread, call: o.call, ...c,
+        votes: others.length ? others : undefined, digest: c.asked ? undefined : c.digest ?? argumentsDigest(c.input) ?? o.digest };
+    const next = [...log.calls].find(([, x]) => x.is && !x.told)?.[0];
+    if (!is || told || next !== o.call || !isDeepStrictEqual(o, JSON.parse(JSON.stringify(said))))
+        problem(`${log.thread}: of call ${o.call} something else is told than its facts say`);
     else log.calls.get(o.call).told = true;
 }
-for (const o of record) {
+function namesIn(line) {
+    let names = 0, open = false;
+    for (let i = 0; i < line.length; i++)
+        if (line[i] === '\\') i++;
+        else if (line[i] === '"' && (open = !open) === false && line[i + 1] === ':') names++;
+    return names;
+}
+const members = (v) => (v && typeof v === 'object' ? Object.values(v).reduce((n, x) => n + members(x), Array.isArray(v) ? 0 : Object.keys(v).length) : 0);
+function place(o, before, line) {
+    const shape = Object.hasOwn(SHAPES, o.type) ? SHAPES[o.type] : undefined, names = Object.keys(o).filter((n) => n !== 'type');
+    if (shape === undefined) problem(`a line of a kind that is not known: ${o.type}`);
+    else if (namesIn(line) !== members(o)) problem(`a "${o.type}" line has a member twice`);     // who reads the other one reads something else
+    else if (before && (PLACES[before.type] > PLACES[o.type] || before.type === 'end' || (before.type === 'call' && o.type === 'fact')))
+        problem(`a "${o.type}" line behind a "${before.type}" line`);
+    const good = shape !== undefined && (!shape || (names.every((n) => IS[shape[n]]?.(o[n])) && Object.keys(shape).every((n) => n in o || MAY_LACK.includes(n))));
+    if (!good && shape !== undefined) problem(`a "${o.type}" line has other members than such a line`);
+    return good;
+}
+let open, before;                                           // the conversation that is told, and the line before
+const count = (type) => [...logs.values()].filter((l) => l.type === type).length;
+for (const [i, o] of record.entries()) {
+    const good = place(o, before, told[i]);
+    before = o;
+    if (!good) continue;
     if (o.type === 'checkpoint') {
-        const c = checkpoint(o.line), before = lines.at(-1);
-        if (c.number !== lines.length + 1 || c.previous !== (before ? sha256(before).toString('hex') : null))
-            problem(`checkpoint ${c.number} is not tied to the one before it`);
+        const c = checkpoint(o.line), last = lines.at(-1);
+        if (c.number !== lines.length + 1 || c.number !== o.number || c.previous !== (last ? sha256(last).toString('hex') : null))
+            problem(`checkpoint ${c.number}, told as ${o.number}, is not tied to the one before it`);
         lines.push(o.line);
     } else if (o.type === 'log') {
         if (o.log !== name(o)) problem(`${o.log} has another name`);
         if (logs.has(o.log)) problem(`${o.thread}: it is told twice`);
-        logs.set(o.log, { ...o, last: o.head, at: 0, head: Buffer.alloc(32), links: new Map(), lost: new Map(), calls: new Map() });
-    } else if (o.type === 'fact') {
-        fact(o, logs.get(o.log));
-        retell(o, logs.get(o.log));
-    } else if (o.type === 'call') call(o, logs.get(o.log));
-    else if (o.type === 'stub') stub(o);
-    else if (o.type === 'end' && o.logs + o.stubs !== logs.size) problem('conversations are missing');
+        logs.set(o.log, open = { ...o, last: o.head, at: 0, head: Buffer.alloc(32), links: new Map(), lost: new Map(), calls: new Map() });
+    } else if (o.type === 'fact' || o.type === 'call') {
+        if (open?.log !== o.log) problem(`a "${o.type}" line of ${o.log} stands with no conversation, or with another`);
+        else if (o.type === 'call') call(o, open);
+        else { fact(o, open); retell(o, open); }
+    } else if (o.type === 'stub') stub(o);
+    else if (o.logs !== count('log') || o.stubs !== count('stub')) problem('conversations are missing');
 }
-if (record.at(-1).type !== 'end') problem('the export was cut off: its last line is not "end"');
+if (before.type !== 'end') problem('the export was cut off: its last line is not "end"');
 for (const line of kept) {
     const c = checkpoint(line);
     if (lines[c.number - 1] !== line) problem(`checkpoint ${c.number} that was kept is not in the export`);

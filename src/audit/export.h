@@ -1,5 +1,5 @@
 /* export.h -- the record of a store as JSON Lines, such that a stranger's program can verify it
- * (examples/audit-verify, 130 lines) and people can read it.
+ * (examples/audit-verify, 230 lines) and people can read it.
  *
  *   {"type":"checkpoint","number":1,"line":"<JWS>"}
  *   {"type":"log","log","owner","thread","created_ms","seq","head"}
@@ -8,6 +8,8 @@
  *   {"type":"stub","log","owner","thread","created_ms","removed_ms","seq","kind","body",
  *    "digests":[],"head"}
  *   {"type":"end","logs","stubs"}                                       so that a cut is seen
+ *
+ * In this order: the verifier takes no other, and no members but these.
  *
  * Of one person (`person`): what is theirs as above, and of other people's conversations only
  *

@@ -3,6 +3,7 @@
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { newStore, sql, storeUrl } from '../cluster/lib.mjs';
 import { ROOT, parley, runToEnd, same, settled, skip, sound, until } from './lib.mjs';
 import { as, auth, key } from './org.mjs';
@@ -37,8 +38,8 @@ export async function audited(t, { webhook, url, config = {} } = {}) {
 }
 
 // A payment that was approved and made; gives its thread.
-export async function paid(server) {
-    const s = sound(await server.turn('Send 50 dollars to Hanako'));
+export async function paid(server, more = {}) {
+    const s = sound(await server.turn('Send 50 dollars to Hanako', more));
     const id = s.events.find((e) => e.data.type === 'tool_confirmation').data.confirmation_id;
     const thread = s.events.at(-1).data.payload.thread_id;
     same((await server.post(`/v1/approvals/${id}`, { confirmed: true })).status, 200);
@@ -47,8 +48,27 @@ export async function paid(server) {
 }
 export const noted = (file, count) => until(() => lines(file).length >= count && lines(file), `${count} checkpoints in the file`);
 
+const DAY = 86400000;
+// Nobody has touched any of it for so many days.
+export async function untouched(server, url, days) {
+    const set = `updated_ms = updated_ms - ${days * DAY}`;
+    if (url) return sql(url, `UPDATE parley_thread SET ${set}`);
+    const r = await runToEnd('python3', ['-c', 'import sqlite3, sys; sqlite3.connect(sys.argv[1], isolation_level=None, timeout=10).execute(sys.argv[2])', server.db, `UPDATE thread SET ${set}`]);
+    return same(r.code, 0, r.err);
+}
+export const trimmed = (server) => until(() => server.log.some((l) => l.event === 'retention.trimmed'), 'the words to go', 60000);
+
 // The verifier that shares no code with parley, over three files.
 export const verifier = (...files) => runToEnd(process.execPath, [path.join(ROOT, 'examples/audit-verify/verify.mjs'), ...files]);
+// The same as a function of the files' texts, for who asks it a thousand times: processes would cost minutes.
+const AS_IT_IS = new Function('fs', 'process', 'console', 'crypto', 'isDeepStrictEqual',
+    fs.readFileSync(path.join(ROOT, 'examples/audit-verify/verify.mjs'), 'utf8').replace(/^import .*$/gm, ''));
+export function judged(...texts) {
+    const said = [], say = (text) => said.push(text), left = {};
+    const process = { argv: ['', '', ...texts.keys()].map(String), on: () => {}, exit: (code) => { left.code = code; throw left; } };
+    try { AS_IT_IS({ readFileSync: (i) => texts[i] }, process, { log: say, error: say }, crypto, isDeepStrictEqual); } catch (e) { if (e !== left) said.push(e.stack); }
+    return { code: left.code ?? 3, out: said.join('\n') };
+}
 export async function stranger(t, { cli, pub }, kept, ...more) {
     const out = path.join(t.folder(), 'export.jsonl');
     const r = await cli('export');

@@ -4,16 +4,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { sql } from '../cluster/lib.mjs';
 import { check, oneProcess, parley, runToEnd, same, settled, sound, test, until } from './lib.mjs';
-import { STORES, audited, keys, lines, noted, paid, payload, stranger, types, verifier } from './record.mjs';
+import { STORES, audited, keys, lines, noted, paid, payload, stranger, trimmed, types, untouched, verifier } from './record.mjs';
 
-const DAY = 86400000;
-// Nobody has touched any of it for so many days.
-async function untouched(server, url, days) {
-    const set = `updated_ms = updated_ms - ${days * DAY}`;
-    if (url) return sql(url, `UPDATE parley_thread SET ${set}`);
-    const r = await runToEnd('python3', ['-c', 'import sqlite3, sys; sqlite3.connect(sys.argv[1], isolation_level=None, timeout=10).execute(sys.argv[2])', server.db, `UPDATE thread SET ${set}`]);
-    return same(r.code, 0, r.err);
-}
 // The events of a conversation, as a page reads them.
 async function follow(t, server, thread) {
     const stop = new AbortController(), r = await fetch(`${server.url}/v1/threads/${thread}/events?after=0.0`, { signal: stop.signal });
@@ -23,7 +15,6 @@ async function follow(t, server, thread) {
     t.defer(() => { stop.abort(); return read; });
     return got;
 }
-const trimmed = (server) => until(() => server.log.some((l) => l.event === 'retention.trimmed'), 'the words to go', 60000);
 
 for (const [where, store] of STORES)
     test(`in ${where}: words go by their kind and age, decisions stay, and the record is as it was recorded`, async (t) => {

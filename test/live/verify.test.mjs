@@ -104,9 +104,10 @@ test('the stranger finds a conversation or what is left of one that is told twic
         same([r.code, r.out.includes(`${of}: it is told twice`)], [1, true], `${what}: ${r.out}${r.err}`);
     };
     const standing = all.map((l) => JSON.parse(l)).find((l) => l.type === 'log').thread;
+    const { log, owner, thread, created_ms, seq, head } = JSON.parse(stub);
     await Promise.all([tried('a stub', (l) => (l === stub ? [l, l] : [l]), gone),
         tried('a log', (l) => (JSON.parse(l).type === 'log' ? [l, l] : [l]), standing),
-        tried('both', (l) => (l === stub ? [l.replace('"type":"stub"', '"type":"log"'), l] : [l]), gone)]);
+        tried('both', (l) => (l === stub ? [JSON.stringify({ type: 'log', log, owner, thread, created_ms, seq, head }), l] : [l]), gone)]);
 });
 
 test('after a change of the key the stranger believes both, as parley does, and no third', async (t) => {

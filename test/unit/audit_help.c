@@ -99,6 +99,18 @@ void audit_say(struct fix *f, const char *thread, uint64_t seq, const char *body
     CHECK(ap_run(f, &p) == OK);
 }
 
+void audit_prepare(struct fix *f)
+{
+    audit_begin(f);
+    audit_say(f, "t", 0, "one", 1);
+    audit_say(f, "t", 1, "two", 2);
+    audit_say(f, "u", 0, "other", 1);
+    audit_note(f);
+    audit_say(f, "t", 2, "three", 3);
+    audit_say(f, "v", 0, "third", 1);
+    audit_note(f);
+}
+
 struct str said; /* of the last verify */
 uint64_t   unvouched;
 

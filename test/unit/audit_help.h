@@ -21,6 +21,8 @@ void audit_begin(struct fix *f);
 void audit_note(struct fix *f);
 /* One more fact of a conversation of ann's. */
 void audit_say(struct fix *f, const char *thread, uint64_t seq, const char *body, int64_t at_ms);
+/* Three conversations of hers, t, u and v, and two checkpoints; the last one is `last`. */
+void audit_prepare(struct fix *f);
 
 /* How many problems verify finds, with `keys` and against `kept`; what it says is in `said`. */
 uint64_t          audit_problems(struct fix *f, struct str kept);

@@ -51,22 +51,9 @@ TEST(only_ed25519_keys_sign_and_what_is_no_key_is_refused_in_words)
 
 /* --- a store with checkpoints --------------------------------------------------------- */
 
-/* Three conversations, two checkpoints; the last one is `last`. */
-static void prepare(struct fix *f)
-{
-    audit_begin(f);
-    audit_say(f, "t", 0, "one", 1);
-    audit_say(f, "t", 1, "two", 2);
-    audit_say(f, "u", 0, "other", 1);
-    audit_note(f);
-    audit_say(f, "t", 2, "three", 3);
-    audit_say(f, "v", 0, "third", 1);
-    audit_note(f);
-}
-
 STORE_TEST(what_nobody_touched_is_as_it_was_recorded)
 {
-    prepare(f);
+    audit_prepare(f);
     CHECK(audit_problems(f, STR_NONE) == 0);
     CHECK(audit_problems(f, last) == 0);
     audit_say(f, "t", 3, "since", 9); /* after the last checkpoint */
@@ -79,7 +66,7 @@ STORE_TEST(what_nobody_touched_is_as_it_was_recorded)
 
 STORE_TEST(one_flipped_bit_is_found)
 {
-    prepare(f);
+    audit_prepare(f);
     suite_sql("UPDATE fact SET body = 'twp' WHERE body = 'two'",
               "UPDATE parley_fact SET body = 'twp' WHERE body = 'two'");
     CHECK(audit_problems(f, STR_NONE) == 1);
@@ -89,7 +76,7 @@ STORE_TEST(one_flipped_bit_is_found)
 
 STORE_TEST(a_chain_that_stops_or_another_head_is_found)
 {
-    prepare(f);
+    audit_prepare(f);
     suite_sql("UPDATE fact SET link = NULL WHERE body = 'two';"
               "UPDATE thread SET links = zeroblob(32) WHERE name = 'u'",
               "WITH stops AS (UPDATE parley_fact SET link = NULL WHERE body = 'two')"
@@ -131,7 +118,7 @@ STORE_TEST(facts_from_before_the_chain_are_counted_and_the_chain_begins_behind_t
 
 STORE_TEST(a_removed_tail_is_found_though_the_rest_fits)
 {
-    prepare(f);
+    audit_prepare(f);
     suite_sql("DELETE FROM fact WHERE body = 'three';"
               "UPDATE thread SET seq = 2, links = (SELECT link FROM fact WHERE body = 'two')"
               " WHERE name = 't'",
@@ -146,7 +133,7 @@ STORE_TEST(a_removed_tail_is_found_though_the_rest_fits)
 
 STORE_TEST(a_chain_that_was_made_anew_is_found)
 {
-    prepare(f);
+    audit_prepare(f);
     CHECK(fix_edit(f, "ann", "t", NULL, true) == OK);
     audit_say(f, "t", 0, "one", 1);
     audit_say(f, "t", 1, "TWO", 2);
@@ -158,7 +145,7 @@ STORE_TEST(a_chain_that_was_made_anew_is_found)
 
 STORE_TEST(a_conversation_that_was_taken_away_is_found)
 {
-    prepare(f);
+    audit_prepare(f);
     CHECK(fix_edit(f, "ann", "u", NULL, true) == OK); /* and leaves no stub */
     CHECK(audit_problems(f, STR_NONE) == 1);
     SAYS("is gone without a stub");
@@ -169,7 +156,7 @@ STORE_TEST(a_whole_store_that_was_made_anew_is_found_against_what_was_kept)
 {
     struct str kept;
 
-    prepare(f);
+    audit_prepare(f);
     kept = last;
     suite_sql("DELETE FROM checkpoint; DELETE FROM noted",
               "WITH gone AS (DELETE FROM parley_checkpoint) DELETE FROM parley_noted");
@@ -189,7 +176,7 @@ STORE_TEST(an_older_state_of_the_store_is_found_against_what_was_kept)
 {
     struct str kept;
 
-    prepare(f);
+    audit_prepare(f);
     kept = last;
     suite_sql("DELETE FROM checkpoint WHERE number = 2; DELETE FROM noted",
               "WITH older AS (DELETE FROM parley_checkpoint WHERE number = 2)"
@@ -204,7 +191,7 @@ STORE_TEST(checkpoints_that_were_changed_or_signed_by_others_are_found)
 {
     struct sign_keys mine;
 
-    prepare(f);
+    audit_prepare(f);
     mine = keys;
     keys = audit_key(&f->arena);
     CHECK(audit_problems(f, STR_NONE) == 2);
@@ -223,7 +210,7 @@ STORE_TEST(checkpoints_that_were_changed_or_signed_by_others_are_found)
 
 STORE_TEST(a_stub_that_was_changed_is_found)
 {
-    prepare(f);
+    audit_prepare(f);
     CHECK(fix_remove(f, "ann", "t", "{\"calls\":[1]}", 10) == OK);
     CHECK(audit_problems(f, last) == 0);
     suite_sql("UPDATE stub SET body = '{\"calls\":[2]}'",
@@ -244,7 +231,7 @@ STORE_TEST(a_stub_that_was_changed_is_found)
 
 STORE_TEST(a_stub_that_is_there_twice_is_found)
 {
-    prepare(f);
+    audit_prepare(f);
     CHECK(fix_remove(f, "ann", "t", "{\"calls\":[1]}", 10) == OK);
     CHECK(fix_remove(f, "ann", "u", "{\"calls\":[2]}", 11) == OK);
     CHECK(audit_problems(f, last) == 0);
@@ -258,7 +245,7 @@ STORE_TEST(a_stub_that_is_there_twice_is_found)
 /* A conversation that was deleted, put back beside what is left of it. */
 STORE_TEST(a_conversation_that_stands_beside_its_own_stub_is_found)
 {
-    prepare(f);
+    audit_prepare(f);
     CHECK(fix_remove(f, "ann", "t", "{\"calls\":[1]}", 10) == OK);
     audit_say(f, "t", 0, "one", 1);
     CHECK(audit_problems(f, STR_NONE) >= 1);
@@ -270,7 +257,7 @@ STORE_TEST(a_conversation_that_stands_beside_its_own_stub_is_found)
 
 STORE_TEST(facts_of_no_conversation_are_found)
 {
-    prepare(f);
+    audit_prepare(f);
     suite_sql("INSERT INTO fact(thread, seq, at_ms, kind, body, sum, link, digest)"
               " SELECT 900, seq + 6, at_ms, kind, body, sum, link, digest FROM fact WHERE seq < 3"
               " AND thread = (SELECT id FROM thread WHERE name = 't')",
@@ -284,7 +271,7 @@ STORE_TEST(facts_of_no_conversation_are_found)
 
 STORE_TEST(facts_whose_conversation_was_taken_away_before_any_checkpoint_are_found)
 {
-    prepare(f);
+    audit_prepare(f);
     audit_say(f, "w", 0, "new", 1);
     suite_sql("DELETE FROM thread WHERE name = 'w'", "DELETE FROM parley_thread WHERE name = 'w'");
     CHECK(audit_problems(f, last) == 1);
@@ -294,7 +281,7 @@ STORE_TEST(facts_whose_conversation_was_taken_away_before_any_checkpoint_are_fou
 
 STORE_TEST(what_is_said_to_be_noted_of_no_conversation_is_found)
 {
-    prepare(f);
+    audit_prepare(f);
     suite_sql("INSERT INTO noted(thread, seq) VALUES(900, 1000)",
               "INSERT INTO parley_noted(thread, seq) VALUES(900, 1000)");
     CHECK(audit_problems(f, last) == 1);
@@ -305,7 +292,7 @@ STORE_TEST(what_is_said_to_be_noted_of_no_conversation_is_found)
 /* It would be kept out of every checkpoint until it has so many facts. */
 STORE_TEST(a_conversation_of_which_more_is_said_to_be_noted_than_there_is_comes_back)
 {
-    prepare(f);
+    audit_prepare(f);
     suite_sql("UPDATE noted SET seq = seq + 1000", "UPDATE parley_noted SET seq = seq + 1000");
     CHECK(audit_problems(f, last) == 3);
     SAYS("conversation t of ann: no checkpoint noted what the store says is noted at fact 1003");
@@ -318,146 +305,9 @@ STORE_TEST(a_conversation_of_which_more_is_said_to_be_noted_than_there_is_comes_
     sign_keys_done(&keys);
 }
 
-/* --- every column --------------------------------------------------------------------------- */
-
-/* What becomes of a column that somebody else changes. */
-enum told {
-    FOUND,    /* verify says so */
-    UNTOLD,   /* neither export nor show nor verify tells anything from it */
-    IDENTITY, /* the table's own number: it cannot be changed in a database, and is not told */
-};
-static const struct column {
-    const char *table, *name, *to;
-    enum told   told;
-} columns[] = {
-    { "thread", "id", "id + 100", IDENTITY },
-    { "thread", "owner", "'eve'", FOUND },
-    { "thread", "name", "'eve' || name", FOUND },
-    { "thread", "title", "'evil'", UNTOLD },
-    { "thread", "state", "'idle'", UNTOLD },
-    { "thread", "seq", "seq + 1", FOUND },
-    { "thread", "created_ms", "created_ms + 1", FOUND },
-    { "thread", "updated_ms", "updated_ms + 1", UNTOLD },
-    { "thread", "hidden", "NOT hidden", UNTOLD },
-    { "thread", "source", "'mcp'", UNTOLD },
-    { "thread", "grp", "'g'", UNTOLD },
-    { "thread", "links", "NULL", FOUND },
-    { "thread", "holder", "'n'", UNTOLD },
-    { "thread", "epoch", "epoch + 1", UNTOLD },
-    { "fact", "thread", "thread + 100", FOUND },
-    { "fact", "seq", "seq + 100", FOUND },
-    { "fact", "at_ms", "at_ms + 1", FOUND },
-    { "fact", "kind", "'decided'", FOUND },
-    { "fact", "body", "'twp'", FOUND },
-    { "fact", "sum", "sum + 1", FOUND },
-    { "fact", "link", "NULL", FOUND },
-    { "fact", "digest", "link", FOUND },
-    { "fact", "epoch", "epoch + 1", UNTOLD },
-    { "stub", "num", "num + 100", IDENTITY },
-    { "stub", "log", "'0123456789abcdef0123456789abcdef'", FOUND },
-    { "stub", "owner", "'eve'", FOUND },
-    { "stub", "name", "'eve'", FOUND },
-    { "stub", "created_ms", "created_ms + 1", FOUND },
-    { "stub", "removed_ms", "removed_ms + 1", FOUND },
-    { "stub", "seq", "seq + 1", FOUND },
-    { "stub", "kind", "'x'", FOUND },
-    { "stub", "digests", "head", FOUND },
-    { "stub", "head", "digests", FOUND },
-    { "stub", "body", "'{}'", FOUND },
-    { "stub", "noted", "NOT noted", FOUND }, /* of what is not noted; else it is noted again */
-    { "noted", "thread", "thread + 100", FOUND },
-    { "noted", "seq", "seq + 1", FOUND },
-    { "checkpoint", "number", "number + 1", FOUND },
-    { "checkpoint", "at_ms", "at_ms + 1", UNTOLD }, /* what was signed has it, too */
-    { "checkpoint", "line", "'x'", FOUND },
-    { "checkpoint", "told", "NOT told", UNTOLD },
-};
-#define COLUMNS (sizeof columns / sizeof *columns)
-
-static bool is_sqlite(void)
-{
-    return str_starts(str_c(store_url), STR("sqlite:"));
-}
-
-/* `sqlite` and `pg` are formats that take the table, %1$s, and the column, %2$s. */
-static void change(const struct column *c, const char *sqlite, const char *pg)
-{
-    char one[512], other[512];
-
-    snprintf(one, sizeof one, sqlite, c->table, c->name, c->to);
-    snprintf(other, sizeof other, pg, c->table, c->name, c->to);
-    suite_sql(one, other);
-}
-
-static void save(const char *table)
-{
-    change(&(struct column){ .table = table }, "CREATE TABLE saved_%1$s AS SELECT * FROM %1$s",
-           "CREATE TABLE saved_%1$s AS SELECT * FROM parley_%1$s");
-    /* the last column of its table, which the database makes by itself from another */
-    if (!is_sqlite())
-        change(&(struct column){ .table = table }, "",
-               "ALTER TABLE saved_%1$s DROP COLUMN IF EXISTS changed");
-}
-
-static void put_back(const struct column *c)
-{
-    change(c, "DELETE FROM %1$s; INSERT INTO %1$s SELECT * FROM saved_%1$s",
-           "DELETE FROM parley_%1$s");
-    if (!is_sqlite())
-        change(c, "", "INSERT INTO parley_%1$s OVERRIDING SYSTEM VALUE SELECT * FROM saved_%1$s");
-}
-
-/* Does the store have it? The kinds of stores differ in a few. */
-static bool is_there(struct fix *f, const struct column *c)
-{
-    struct str table = arena_printf(&f->arena, is_sqlite() ? "%s" : "parley_%s", c->table);
-    struct str all = suite_columns(f, table.ptr);
-
-    return str_find(all, arena_printf(&f->arena, " %s ", c->name)) >= 0;
-}
-
-/* Each column of a table by itself: changed, judged, put back. */
-static void try_columns(struct fix *f, const char *table, struct str kept)
-{
-    save(table);
-    for (size_t i = 0; i < COLUMNS; i++) {
-        const struct column *c = &columns[i];
-        if (strcmp(c->table, table) != 0 || c->told == IDENTITY || !is_there(f, c)) continue;
-        change(
-            c, "UPDATE %1$s SET %2$s = %3$s WHERE rowid = (SELECT max(rowid) FROM %1$s)",
-            "UPDATE parley_%1$s SET %2$s = %3$s WHERE ctid = (SELECT max(ctid) FROM parley_%1$s)");
-        bool found = audit_problems(f, kept) > 0;
-        CHECK(found == (c->told == FOUND));
-        if (found != (c->told == FOUND)) printf("    %s.%s\n", c->table, c->name);
-        put_back(c);
-    }
-    CHECK(audit_problems(f, kept) == 0);
-}
-
-static struct str stub_name(struct fix *f)
-{
-    char name[CHAIN_NAME + 1];
-
-    chain_name((struct log_name){ STR("ann"), STR("w") }, 5, name);
-    return arena_dup(&f->arena, str_c(name));
-}
-
-STORE_TEST(every_column_that_the_record_tells_from_is_covered_without_a_checkpoint)
-{
-    audit_begin(f);
-    audit_say(f, "t", 0, "one", 1);
-    audit_say(f, "t", 1, "two", 2);
-    audit_say(f, "w", 0, "words", 5);
-    CHECK(fix_remove(f, "ann", "w", "{\"calls\":[1]}", 10) == OK);
-    try_columns(f, "thread", STR_NONE);
-    try_columns(f, "fact", STR_NONE);
-    try_columns(f, "stub", STR_NONE);
-    sign_keys_done(&keys);
-}
-
 STORE_TEST(a_checksum_that_was_taken_away_is_found)
 {
-    prepare(f);
+    audit_prepare(f);
     suite_sql("UPDATE fact SET sum = sum",
               "ALTER TABLE parley_fact ALTER COLUMN sum DROP NOT NULL");
     suite_sql("UPDATE fact SET sum = NULL WHERE body = 'two'",
@@ -465,51 +315,6 @@ STORE_TEST(a_checksum_that_was_taken_away_is_found)
     CHECK(audit_problems(f, last) == 1);
     SAYS("conversation t of ann: it is not what was appended at fact 2");
     sign_keys_done(&keys);
-}
-
-STORE_TEST(every_column_of_an_erased_conversation_is_covered)
-{
-    struct str name;
-
-    audit_begin(f);
-    name = stub_name(f);
-    audit_say(f, "w", 0, "words", 5);
-    CHECK(fix_remove(f, "ann", "w", "{\"calls\":[1]}", 10) == OK);
-    CHECK(fix_erase(f, (struct store_erase){ .num = 1,
-                                             .seq = 2,
-                                             .owner = STR("erased-x"),
-                                             .thread = name,
-                                             .body = STR("{\"calls\":[1],\"created_ms\":5}"),
-                                             .at_ms = 11 }) == OK);
-    try_columns(f, "stub", STR_NONE);
-    sign_keys_done(&keys);
-}
-
-STORE_TEST(every_column_of_checkpoints_and_of_what_they_noted_is_covered)
-{
-    prepare(f);
-    try_columns(f, "checkpoint", last);
-    try_columns(f, "noted", last);
-    try_columns(f, "thread", last);
-    try_columns(f, "fact", last);
-    sign_keys_done(&keys);
-}
-
-STORE_TEST(no_column_of_these_tables_is_forgotten_above)
-{
-    static const char *const tables[] = { "thread", "fact", "stub", "noted", "checkpoint" };
-
-    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
-        struct str table = arena_printf(&f->arena, is_sqlite() ? "%s" : "parley_%s", tables[t]);
-        struct str rest = str_from(suite_columns(f, table.ptr), 1), name;
-        while (str_split(&rest, ' ', &name) && name.len) {
-            bool known = false;
-            for (size_t i = 0; i < COLUMNS; i++)
-                known |= strcmp(columns[i].table, tables[t]) == 0 && str_is(name, columns[i].name);
-            CHECK(known);
-            if (!known) printf("    %s." STR_FMT "\n", tables[t], STR_ARG(name));
-        }
-    }
 }
 
 /* --- export ------------------------------------------------------------------------------ */
@@ -530,7 +335,7 @@ STORE_TEST(an_export_tells_checkpoints_logs_facts_and_stubs_in_their_order)
     struct str why;
     struct export x = { .line = count_line, .ctx = &types };
 
-    prepare(f);
+    audit_prepare(f);
     CHECK(fix_remove(f, "ann", "t", "{\"calls\":[]}", 10) == OK);
     buf_init(&types, 0);
     CHECK(export_store(&x, str_c(store_url), &f->arena, &why) == OK);

@@ -1,0 +1,276 @@
+/* test_audit_rows.c -- every column and every row that the record is told from: changed behind the
+ * program's back and judged, in every store. What is not found stands here by its name. */
+#include <stdio.h>
+
+#include "audit_help.h"
+
+static const char *const tables[] = { "thread", "fact", "stub", "noted", "checkpoint" };
+#define TABLES (sizeof tables / sizeof *tables)
+
+/* --- every column --------------------------------------------------------------------------- */
+
+/* What becomes of a column that somebody else changes. */
+enum told {
+    FOUND,    /* verify says so */
+    UNTOLD,   /* neither export nor show nor verify tells anything from it */
+    IDENTITY, /* the table's own number: it cannot be changed in a database, and is not told */
+};
+static const struct column {
+    const char *table, *name, *to;
+    enum told   told;
+} columns[] = {
+    { "thread", "id", "id + 100", IDENTITY },
+    { "thread", "owner", "'eve'", FOUND },
+    { "thread", "name", "'eve' || name", FOUND },
+    { "thread", "title", "'evil'", UNTOLD },
+    { "thread", "state", "'idle'", UNTOLD },
+    { "thread", "seq", "seq + 1", FOUND },
+    { "thread", "created_ms", "created_ms + 1", FOUND },
+    { "thread", "updated_ms", "updated_ms + 1", UNTOLD },
+    { "thread", "hidden", "NOT hidden", UNTOLD },
+    { "thread", "source", "'mcp'", UNTOLD },
+    { "thread", "grp", "'g'", UNTOLD },
+    { "thread", "links", "NULL", FOUND },
+    { "thread", "holder", "'n'", UNTOLD },
+    { "thread", "epoch", "epoch + 1", UNTOLD },
+    { "fact", "thread", "thread + 100", FOUND },
+    { "fact", "seq", "seq + 100", FOUND },
+    { "fact", "at_ms", "at_ms + 1", FOUND },
+    { "fact", "kind", "'decided'", FOUND },
+    { "fact", "body", "'twp'", FOUND },
+    { "fact", "sum", "sum + 1", FOUND },
+    { "fact", "link", "NULL", FOUND },
+    { "fact", "digest", "link", FOUND },
+    { "fact", "epoch", "epoch + 1", UNTOLD },
+    { "stub", "num", "num + 100", IDENTITY },
+    { "stub", "log", "'0123456789abcdef0123456789abcdef'", FOUND },
+    { "stub", "owner", "'eve'", FOUND },
+    { "stub", "name", "'eve'", FOUND },
+    { "stub", "created_ms", "created_ms + 1", FOUND },
+    { "stub", "removed_ms", "removed_ms + 1", FOUND },
+    { "stub", "seq", "seq + 1", FOUND },
+    { "stub", "kind", "'x'", FOUND },
+    { "stub", "digests", "head", FOUND },
+    { "stub", "head", "digests", FOUND },
+    { "stub", "body", "'{}'", FOUND },
+    { "stub", "noted", "NOT noted", FOUND }, /* of what is not noted; else it is noted again */
+    { "noted", "thread", "thread + 100", FOUND },
+    { "noted", "seq", "seq + 1", FOUND },
+    { "checkpoint", "number", "number + 1", FOUND },
+    { "checkpoint", "at_ms", "at_ms + 1", UNTOLD }, /* what was signed has it, too */
+    { "checkpoint", "line", "'x'", FOUND },
+    { "checkpoint", "told", "NOT told", UNTOLD },
+};
+#define COLUMNS (sizeof columns / sizeof *columns)
+
+static bool is_sqlite(void)
+{
+    return str_starts(str_c(store_url), STR("sqlite:"));
+}
+
+/* `sqlite` and `pg` are formats that take the table, %1$s, and the column, %2$s. */
+static void change(const struct column *c, const char *sqlite, const char *pg)
+{
+    char one[512], other[512];
+
+    snprintf(one, sizeof one, sqlite, c->table, c->name, c->to);
+    snprintf(other, sizeof other, pg, c->table, c->name, c->to);
+    suite_sql(one, other);
+}
+
+static void save(const char *table)
+{
+    change(&(struct column){ .table = table }, "CREATE TABLE saved_%1$s AS SELECT * FROM %1$s",
+           "CREATE TABLE saved_%1$s AS SELECT * FROM parley_%1$s");
+    /* the last column of its table, which the database makes by itself from another */
+    if (!is_sqlite())
+        change(&(struct column){ .table = table }, "",
+               "ALTER TABLE saved_%1$s DROP COLUMN IF EXISTS changed");
+}
+
+static void put_back(const struct column *c)
+{
+    change(c, "DELETE FROM %1$s; INSERT INTO %1$s SELECT * FROM saved_%1$s",
+           "DELETE FROM parley_%1$s");
+    if (!is_sqlite())
+        change(c, "", "INSERT INTO parley_%1$s OVERRIDING SYSTEM VALUE SELECT * FROM saved_%1$s");
+}
+
+/* Does the store have it? The kinds of stores differ in a few. */
+static bool is_there(struct fix *f, const struct column *c)
+{
+    struct str table = arena_printf(&f->arena, is_sqlite() ? "%s" : "parley_%s", c->table);
+    struct str all = suite_columns(f, table.ptr);
+
+    return str_find(all, arena_printf(&f->arena, " %s ", c->name)) >= 0;
+}
+
+/* Each column of a table by itself: changed, judged, put back. */
+static void try_columns(struct fix *f, const char *table, struct str kept)
+{
+    save(table);
+    for (size_t i = 0; i < COLUMNS; i++) {
+        const struct column *c = &columns[i];
+        if (strcmp(c->table, table) != 0 || c->told == IDENTITY || !is_there(f, c)) continue;
+        change(
+            c, "UPDATE %1$s SET %2$s = %3$s WHERE rowid = (SELECT max(rowid) FROM %1$s)",
+            "UPDATE parley_%1$s SET %2$s = %3$s WHERE ctid = (SELECT max(ctid) FROM parley_%1$s)");
+        bool found = audit_problems(f, kept) > 0;
+        CHECK(found == (c->told == FOUND));
+        if (found != (c->told == FOUND)) printf("    %s.%s\n", c->table, c->name);
+        put_back(c);
+    }
+    CHECK(audit_problems(f, kept) == 0);
+}
+
+static struct str stub_name(struct fix *f)
+{
+    char name[CHAIN_NAME + 1];
+
+    chain_name((struct log_name){ STR("ann"), STR("w") }, 5, name);
+    return arena_dup(&f->arena, str_c(name));
+}
+
+STORE_TEST(every_column_that_the_record_tells_from_is_covered_without_a_checkpoint)
+{
+    audit_begin(f);
+    audit_say(f, "t", 0, "one", 1);
+    audit_say(f, "t", 1, "two", 2);
+    audit_say(f, "w", 0, "words", 5);
+    CHECK(fix_remove(f, "ann", "w", "{\"calls\":[1]}", 10) == OK);
+    try_columns(f, "thread", STR_NONE);
+    try_columns(f, "fact", STR_NONE);
+    try_columns(f, "stub", STR_NONE);
+    sign_keys_done(&keys);
+}
+
+STORE_TEST(every_column_of_an_erased_conversation_is_covered)
+{
+    struct str name;
+
+    audit_begin(f);
+    name = stub_name(f);
+    audit_say(f, "w", 0, "words", 5);
+    CHECK(fix_remove(f, "ann", "w", "{\"calls\":[1]}", 10) == OK);
+    CHECK(fix_erase(f, (struct store_erase){ .num = 1,
+                                             .seq = 2,
+                                             .owner = STR("erased-x"),
+                                             .thread = name,
+                                             .body = STR("{\"calls\":[1],\"created_ms\":5}"),
+                                             .at_ms = 11 }) == OK);
+    try_columns(f, "stub", STR_NONE);
+    sign_keys_done(&keys);
+}
+
+STORE_TEST(every_column_of_checkpoints_and_of_what_they_noted_is_covered)
+{
+    audit_prepare(f);
+    try_columns(f, "checkpoint", last);
+    try_columns(f, "noted", last);
+    try_columns(f, "thread", last);
+    try_columns(f, "fact", last);
+    sign_keys_done(&keys);
+}
+
+STORE_TEST(no_column_of_these_tables_is_forgotten_above)
+{
+    for (size_t t = 0; t < TABLES; t++) {
+        struct str table = arena_printf(&f->arena, is_sqlite() ? "%s" : "parley_%s", tables[t]);
+        struct str rest = str_from(suite_columns(f, table.ptr), 1), name;
+        while (str_split(&rest, ' ', &name) && name.len) {
+            bool known = false;
+            for (size_t i = 0; i < COLUMNS; i++)
+                known |= strcmp(columns[i].table, tables[t]) == 0 && str_is(name, columns[i].name);
+            CHECK(known);
+            if (!known) printf("    %s." STR_FMT "\n", tables[t], STR_ARG(name));
+        }
+    }
+}
+
+/* --- every row ------------------------------------------------------------------------------ */
+
+/* What somebody who can write the store does to whole rows; what is found against the store's own
+ * checkpoints and the newest of them that was kept. */
+static const struct deed {
+    const char *what;
+    bool        found;
+    const char *sqlite, *pg;
+} deeds[] = {
+    { "a checkpoint renumbered", true, "UPDATE checkpoint SET number = 7 WHERE number = 2",
+      "UPDATE parley_checkpoint SET number = 7 WHERE number = 2" },
+    { "the first checkpoint taken away", true, "DELETE FROM checkpoint WHERE number = 1",
+      "DELETE FROM parley_checkpoint WHERE number = 1" },
+    { "the last checkpoint taken away", true, "DELETE FROM checkpoint WHERE number = 3",
+      "DELETE FROM parley_checkpoint WHERE number = 3" },
+    { "the one in the middle taken away", true,
+      "DELETE FROM checkpoint WHERE number = 2; UPDATE checkpoint SET number = 2 WHERE number = 3",
+      "WITH x AS (DELETE FROM parley_checkpoint WHERE number = 2)"
+      " UPDATE parley_checkpoint SET number = 9 WHERE number = 3" },
+    { "two checkpoints swapped", true,
+      "UPDATE checkpoint SET line = (SELECT c.line FROM checkpoint c WHERE c.number = 3 -"
+      " checkpoint.number) WHERE number < 3",
+      "UPDATE parley_checkpoint x SET line = (SELECT c.line FROM parley_checkpoint c WHERE"
+      " c.number = 3 - x.number) WHERE number < 3" },
+    { "the last checkpoint there twice", true,
+      "INSERT INTO checkpoint SELECT 4, at_ms, line, told FROM checkpoint WHERE number = 3",
+      "INSERT INTO parley_checkpoint SELECT 4, at_ms, line, told FROM parley_checkpoint WHERE"
+      " number = 3" },
+    { "a conversation's row taken away", true, "DELETE FROM thread WHERE name = 't'",
+      "DELETE FROM parley_thread WHERE name = 't'" },
+    { "a conversation's row there twice", true,
+      "INSERT INTO thread(owner, name, title, state, seq, created_ms, updated_ms, links)"
+      " SELECT owner, name || '2', title, state, seq, created_ms, updated_ms, links FROM thread"
+      " WHERE name = 't'",
+      "INSERT INTO parley_thread(owner, name, title, state, seq, created_ms, updated_ms, links,"
+      " holder, epoch) SELECT owner, name || '2'::bytea, title, state, seq, created_ms, updated_ms,"
+      " links, holder, epoch FROM parley_thread WHERE name = 't'" },
+    { "the facts of two conversations swapped", true,
+      "UPDATE fact SET thread = -thread; UPDATE fact SET thread = (SELECT sum(id) FROM thread WHERE"
+      " name IN ('v', 'x')) + thread WHERE -thread IN (SELECT id FROM thread WHERE name IN ('v',"
+      " 'x')); UPDATE fact SET thread = -thread WHERE thread < 0",
+      "UPDATE parley_fact x SET body = y.body, sum = y.sum, link = y.link FROM parley_fact y WHERE"
+      " x.body IN ('third', 'fourth') AND y.body IN ('third', 'fourth') AND x.thread <> y.thread" },
+    { "the first fact taken away", true, "DELETE FROM fact WHERE body = 'one'",
+      "DELETE FROM parley_fact WHERE body = 'one'" },
+    { "a fact in the middle taken away", true, "DELETE FROM fact WHERE body = 'two'",
+      "DELETE FROM parley_fact WHERE body = 'two'" },
+    { "the last fact taken away", true, "DELETE FROM fact WHERE body = 'three'",
+      "DELETE FROM parley_fact WHERE body = 'three'" },
+    { "the last fact there twice", true,
+      "INSERT INTO fact(thread, seq, at_ms, kind, body, sum, link) SELECT thread, 4, at_ms, kind,"
+      " body, sum, link FROM fact WHERE body = 'three'",
+      "INSERT INTO parley_fact(thread, seq, at_ms, epoch, kind, body, sum, link) SELECT thread, 4,"
+      " at_ms, epoch, kind, body, sum, link FROM parley_fact WHERE body = 'three'" },
+    { "a fact before the first", true,
+      "INSERT INTO fact(thread, seq, at_ms, kind, body, sum, link) SELECT thread, 0, at_ms, kind,"
+      " body, sum, link FROM fact WHERE body = 'one'",
+      "INSERT INTO parley_fact(thread, seq, at_ms, epoch, kind, body, sum, link) SELECT thread, 0,"
+      " at_ms, epoch, kind, body, sum, link FROM parley_fact WHERE body = 'one'" },
+    { "two facts swapped", true,
+      "UPDATE fact SET seq = -seq WHERE body IN ('one', 'two');"
+      "UPDATE fact SET seq = 3 + seq WHERE seq < 0",
+      "UPDATE parley_fact SET body = CASE body WHEN 'one' THEN 'two'::bytea ELSE 'one' END, sum ="
+      " (SELECT y.sum FROM parley_fact y WHERE y.body IN ('one', 'two') AND y.seq ="
+      " 3 - parley_fact.seq) WHERE body IN ('one', 'two')" },
+    { "a stub taken away", true, "DELETE FROM stub", "DELETE FROM parley_stub" },
+    { "a note taken away: it is noted again", false, "DELETE FROM noted",
+      "DELETE FROM parley_noted" },
+};
+
+STORE_TEST(whatever_is_done_to_whole_rows_is_found)
+{
+    audit_prepare(f);
+    audit_say(f, "x", 0, "fourth", 1);
+    CHECK(fix_remove(f, "ann", "u", "{\"calls\":[]}", 10) == OK);
+    audit_note(f);
+    for (size_t t = 0; t < TABLES; t++) save(tables[t]);
+    for (size_t i = 0; i < sizeof deeds / sizeof *deeds; i++) {
+        suite_sql(deeds[i].sqlite, deeds[i].pg);
+        bool found = audit_problems(f, last) > 0;
+        CHECK(found == deeds[i].found);
+        if (found != deeds[i].found) printf("    %s\n", deeds[i].what);
+        for (size_t t = 0; t < TABLES; t++) put_back(&(struct column){ .table = tables[t] });
+    }
+    CHECK(audit_problems(f, last) == 0);
+    sign_keys_done(&keys);
+}
