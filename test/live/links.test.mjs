@@ -309,6 +309,15 @@ test('letters that look like others are spelled out behind a link, in names, val
     check(page.text.includes('<dt>am\\u{043E}unt</dt>') && page.text.includes('<dd>a\\u{200B}b</dd>'), page.text);
 });
 
+test('letters that are written from right to left turn nothing around behind a link, neither in words nor in choices', async (t) => {
+    const schema = { type: 'object', required: [], properties: { kind: { type: 'string', enum: ['a'], enumNames: ['7\u05d0 8'] }, name: { type: 'string', title: '\u05e9\u05dd', default: '1\u05d1 2' }, plain: { type: 'string', default: 'x\u200by' } } };
+    const { server } = await asking(t, schema), { ids: [id] } = await say(server, 'ada', 'go');
+    const page = await server.get(pathOf(await link(server, 'bot', id, 'ada')));
+    for (const part of ['>&#x202d;7&#x2067;\u05d0&#x2069; 8&#x202c;</option>', '<label><bdo dir="ltr"><bdi dir="rtl">\u05e9\u05dd</bdi></bdo><br>',
+        '<small><bdo dir="ltr">1<bdi dir="rtl">\u05d1</bdi> 2</bdo> (to be read from left to right)</small>', '<small>x\\u{200B}y</small>'])
+        check(page.text.includes(part), `${part} in ${page.text}`);
+});
+
 test('what the card spells out is spelled out behind a link, too: look-alikes, strokes, digits, blanks and names', async (t) => {
     const values = { amount: 50, recipient: `Hanako${' '.repeat(400)}Mallory`, 'name ': 'H\u0251nako', '': 'paypa\u217c', struck: '5\u0335000', host: 'bank.com\u2044evil', point: 'a\u0589b',
         digits: '\u0660\u0665', whole: '\u13da\u13bb\u13ac', lines: 'one\ntwo', none: '' };
