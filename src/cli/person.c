@@ -30,8 +30,7 @@ static int export(const struct cli_line *line)
     arena_init(&arena, 0);
     enum err e = export_store(&x, config.store, &arena, &why);
     cli_far_end();
-    if (e && e != ERR_CLOSED)
-        fprintf(stderr, "parley: the store could not be read: " STR_FMT ".\n", STR_ARG(why));
+    if (e && e != ERR_CLOSED) cli_fail("the store could not be read: " STR_FMT ".", STR_ARG(why));
     arena_done(&arena);
     config_done(&config);
     return e ? 1 : 0;
