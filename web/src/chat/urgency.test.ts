@@ -23,3 +23,9 @@ test('what ends soon comes first, then what nobody knows, then what is risky; th
   ]);
   expect(byUrgency([], now)).toEqual([]);
 });
+
+test('what one answer asked for in one moment stands in the order in which it was asked', () => {
+  const requested_at = '2026-01-02T11:59:00Z';
+  const newestFirst = ['third', 'second', 'first'].map((id) => record(id, { requested_at }));
+  expect(byUrgency(newestFirst, now)).toEqual([['rest', [...newestFirst].reverse()]]);
+});

@@ -13,10 +13,11 @@ export function urgencyOf(a: ApprovalRecord, now: number): Urgency {
   return a.risk && a.risk !== 'low' ? 'high' : 'rest';
 }
 
-/** Each urgency that there is, with its requests in the order in which they are to be looked at. */
+/** Each urgency that there is, with its requests in the order in which they are to be looked at. `all` is as the server lists
+ * it, newest first: what was asked in one moment, by one answer, is so in the order in which it was asked. */
 export function byUrgency(all: readonly ApprovalRecord[], now: number): [Urgency, ApprovalRecord[]][] {
   return urgencies
-    .map((u): [Urgency, ApprovalRecord[]] => [u, all.filter((a) => urgencyOf(a, now) === u).sort((a, b) => placeOf(a, u) - placeOf(b, u))])
+    .map((u): [Urgency, ApprovalRecord[]] => [u, all.filter((a) => urgencyOf(a, now) === u).reverse().sort((a, b) => placeOf(a, u) - placeOf(b, u))])
     .filter(([, list]) => list.length > 0);
 }
 
