@@ -4,63 +4,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/json.h"
-#include "base/map.h"
-#include "run/trim.h"
+#include "audit/verify_int.h"
+#include "run/fact.h"
 #include "run/vouch.h"
 
-struct point { /* a head that a checkpoint has noted */
-    uint64_t      seq, number;
-    uint8_t       head[CHAIN_LEN];
-    struct point *next;
-};
-struct noted { /* all of one log, in the order in which they were noted */
-    char          name[CHAIN_NAME + 1];
-    struct point *first, *last;
-    struct point *next; /* not reached yet */
-    bool          seen;
-};
-
-struct loss { /* a fact that lost words */
-    uint64_t    seq;
-    uint8_t     was[CHAIN_LEN];  /* what was appended */
-    uint8_t     now[CHAIN_LEN];  /* what stands there */
-    uint8_t     left[CHAIN_LEN]; /* what was left of it, as far as facts said so */
-    bool        said;
-    uint64_t    unsigned_by; /* the last fact that said so and is not signed; 0: all are */
-    const char *wrong;       /* with what was said; NULL: nothing */
-};
-
-struct line { /* a checkpoint of the store */
-    uint8_t hash[SHA256_LEN];
-};
-
-struct work {
-    struct store_walk  w;
-    struct verify     *v;
-    struct arena      *a; /* what is kept */
-    struct arena       scratch;
-    struct map         logs;
-    struct map         told;  /* names of logs and stubs: each is there once */
-    struct line       *lines; /* [number - 1] */
-    size_t             line_cap;
-    uint64_t           last; /* number of the store's last checkpoint */
-    uint64_t           done;
-    struct chain_check chain;
-    struct noted      *noted; /* of the log that is told */
-    uint64_t           seq;
-    struct loss       *losses; /* of that log, in their order */
-    size_t             loss_count, loss_cap;
-    char               name[CHAIN_NAME + 1]; /* of that log */
-    uint64_t           linked;               /* its first fact in the chain; 0: none yet */
-    uint64_t           signs;  /* the first checkpoint after which removals are signed; 0: none */
-    bool               broken; /* its first problem was told: the rest follows from it */
-    bool               failed; /* out of memory */
-};
-#define WORK(walk) LIST_ITEM(walk, struct work, w)
-
-static void found(struct work *k, const char *fmt, ...) PRINTF_LIKE(2, 3);
-static void found(struct work *k, const char *fmt, ...)
+static void found(struct verifying *k, const char *fmt, ...) PRINTF_LIKE(2, 3);
+static void found(struct verifying *k, const char *fmt, ...)
 {
     char    text[1024];
     va_list ap;
@@ -74,7 +23,7 @@ static void found(struct work *k, const char *fmt, ...)
 
 /* --- checkpoints --------------------------------------------------------------------- */
 
-static struct noted *noted_of(struct work *k, struct str name)
+static struct noted *noted_of(struct verifying *k, struct str name)
 {
     struct noted *n = map_get(&k->logs, name);
 
@@ -86,7 +35,7 @@ static struct noted *noted_of(struct work *k, struct str name)
     return map_put(&k->logs, str_c(n->name), n) ? NULL : n;
 }
 
-static bool from_hex(struct str s, uint8_t *out, size_t len)
+bool verify_hex(struct str s, uint8_t *out, size_t len)
 {
     if (s.len != 2 * len) return false;
     for (size_t i = 0; i < s.len; i++) {
@@ -98,7 +47,7 @@ static bool from_hex(struct str s, uint8_t *out, size_t len)
 }
 
 /* False: not one of ours. */
-static bool note_head(struct work *k, const struct jv *h, uint64_t number)
+static bool note_head(struct verifying *k, const struct jv *h, uint64_t number)
 {
     struct str    name = jv_str(jv_at(h, 0)), hex = jv_str(jv_at(h, 2));
     int64_t       seq = 0;
@@ -106,7 +55,7 @@ static bool note_head(struct work *k, const struct jv *h, uint64_t number)
     struct noted *n;
     struct point *p;
 
-    if (name.len != CHAIN_NAME || !jv_int(jv_at(h, 1), &seq) || !from_hex(hex, head, CHAIN_LEN))
+    if (name.len != CHAIN_NAME || !jv_int(jv_at(h, 1), &seq) || !verify_hex(hex, head, CHAIN_LEN))
         return false;
     n = noted_of(k, name);
     p = n ? arena_new(k->a, struct point) : NULL;
@@ -123,7 +72,7 @@ static bool note_head(struct work *k, const struct jv *h, uint64_t number)
     return true;
 }
 
-static bool note_heads(struct work *k, const struct jv *root, uint64_t number)
+static bool note_heads(struct verifying *k, const struct jv *root, uint64_t number)
 {
     bool good = true;
 
@@ -132,7 +81,8 @@ static bool note_heads(struct work *k, const struct jv *root, uint64_t number)
 }
 
 /* Whether it was signed by whom it should be; the payload as a tree, in `scratch`. */
-static struct jv *open_line(struct work *k, struct str line, const char *where, uint64_t *number)
+static struct jv *open_line(struct verifying *k, struct str line, const char *where,
+                            uint64_t *number)
 {
     struct str payload = STR_NONE;
     struct jv *root = NULL;
@@ -156,11 +106,11 @@ static struct jv *open_line(struct work *k, struct str line, const char *where, 
     return root;
 }
 
-static bool keep_line(struct work *k, const struct line *l)
+static bool keep_line(struct verifying *k, const struct told_line *l)
 {
     if (k->last == k->line_cap) {
-        size_t       cap = k->line_cap ? 2 * k->line_cap : 64;
-        struct line *more = mem_realloc(k->lines, cap * sizeof *more);
+        size_t            cap = k->line_cap ? 2 * k->line_cap : 64;
+        struct told_line *more = mem_realloc(k->lines, cap * sizeof *more);
         if (!more) return false;
         k->lines = more;
         k->line_cap = cap;
@@ -170,22 +120,22 @@ static bool keep_line(struct work *k, const struct line *l)
 }
 
 /* Is it tied to the one before it? */
-static bool is_tied(const struct work *k, const struct jv *root)
+static bool is_tied(const struct verifying *k, const struct jv *root)
 {
     struct str before = jv_str_at(root, "previous");
     uint8_t    hash[SHA256_LEN];
 
     if (!k->last) return !before.ptr;
-    return from_hex(before, hash, sizeof hash) &&
+    return verify_hex(before, hash, sizeof hash) &&
            memcmp(hash, k->lines[k->last - 1].hash, sizeof hash) == 0;
 }
 
 static bool on_checkpoint(struct store_walk *w, uint64_t number, struct str text)
 {
-    struct work *k = WORK(w);
-    struct line  l;
-    uint64_t     says = 0;
-    struct jv   *root = open_line(k, text, "of the store", &says);
+    struct verifying *k = WORK(w);
+    struct told_line  l;
+    uint64_t          says = 0;
+    struct jv        *root = open_line(k, text, "of the store", &says);
 
     k->v->checkpoints++;
     sha256_of(text, l.hash);
@@ -203,7 +153,7 @@ static bool on_checkpoint(struct store_walk *w, uint64_t number, struct str text
     return !k->failed;
 }
 
-static void check_kept(struct work *k, struct str text)
+static void check_kept(struct verifying *k, struct str text)
 {
     uint8_t    hash[SHA256_LEN];
     uint64_t   number = 0;
@@ -226,7 +176,7 @@ static void check_kept(struct work *k, struct str text)
               (unsigned long long)number);
 }
 
-static void check_all_kept(struct work *k)
+static void check_all_kept(struct verifying *k)
 {
     struct str rest = k->v->kept, line;
 
@@ -242,7 +192,7 @@ static void check_all_kept(struct work *k)
 
 /* --- logs -------------------------------------------------------------------------- */
 
-static void broken(struct work *k, struct log_name log, const char *what, uint64_t seq)
+void verify_broken(struct verifying *k, struct log_name log, const char *what, uint64_t seq)
 {
     if (!k->broken)
         found(k, "conversation " STR_FMT " of " STR_FMT ": %s at fact %llu", STR_ARG(log.thread),
@@ -251,13 +201,13 @@ static void broken(struct work *k, struct log_name log, const char *what, uint64
 }
 
 /* Its points at this seq. */
-static void compare(struct work *k, struct log_name log, uint64_t seq, const uint8_t *head)
+static void compare(struct verifying *k, struct log_name log, uint64_t seq, const uint8_t *head)
 {
     struct noted *n = k->noted;
 
     while (n && n->next && n->next->seq <= seq) {
         if (n->next->seq < seq || memcmp(n->next->head, head, CHAIN_LEN) != 0)
-            broken(k, log, "it is not what a checkpoint noted", n->next->seq);
+            verify_broken(k, log, "it is not what a checkpoint noted", n->next->seq);
         n->next = n->next->next;
     }
 }
@@ -273,15 +223,15 @@ static bool is_noted(const struct noted *n, uint64_t seq)
 /* A twin beside it would be compared with what checkpoints noted of the other one, or with nothing,
  * and might be what a server goes on with; beside a stub it would be one deletion told as two, or
  * what was deleted. */
-static void only_once(struct work *k, struct log_name log, struct str key)
+static void only_once(struct verifying *k, struct log_name log, struct str key)
 {
     struct str kept = arena_dup(k->a, key);
 
-    if (map_get(&k->told, key)) broken(k, log, "it is in the store twice", k->seq);
+    if (map_get(&k->told, key)) verify_broken(k, log, "it is in the store twice", k->seq);
     else if (!kept.ptr || map_put(&k->told, kept, k)) k->failed = true;
 }
 
-static void begin(struct work *k, struct str name)
+static void begin(struct verifying *k, struct str name)
 {
     k->chain = (struct chain_check){ 0 };
     k->noted = map_get(&k->logs, name);
@@ -292,7 +242,7 @@ static void begin(struct work *k, struct str name)
     k->loss_count = 0;
 }
 
-static void end(struct work *k, struct log_name log, uint64_t seq)
+static void end(struct verifying *k, struct log_name log, uint64_t seq)
 {
     if (k->noted && k->noted->next && !k->broken)
         found(k,
@@ -306,8 +256,8 @@ static void end(struct work *k, struct log_name log, uint64_t seq)
 
 static bool on_log(struct store_walk *w, const struct walk_log *l)
 {
-    struct work *k = WORK(w);
-    char         name[CHAIN_NAME + 1];
+    struct verifying *k = WORK(w);
+    char              name[CHAIN_NAME + 1];
 
     if (!k->v->logs && !k->v->stubs) check_all_kept(k);
     chain_name(l->log, l->created_ms, name);
@@ -321,187 +271,38 @@ static bool on_log(struct store_walk *w, const struct walk_log *l)
     return !k->failed;
 }
 
-/* --- words that went ---------------------------------------------------------------- */
-
-#define NEITHER "it is neither what was appended nor what was left of that"
-
-/* Its link speaks for what was appended. What is there now must be named by a later fact, and may
- * be no decision: otherwise this would be a way to rewrite one. */
-static void note_loss(struct work *k, struct log_name log, const struct store_fact *f,
-                      struct str digest)
-{
-    if (!trim_may(f->kind)) broken(k, log, "words are gone where none may go", f->seq);
-    if (k->loss_count == k->loss_cap) {
-        size_t       cap = k->loss_cap ? 2 * k->loss_cap : 64;
-        struct loss *more = mem_realloc(k->losses, cap * sizeof *more);
-        if (!more) {
-            k->failed = true;
-            return;
-        }
-        k->losses = more;
-        k->loss_cap = cap;
-    }
-    struct loss *x = &k->losses[k->loss_count++];
-    *x = (struct loss){ .seq = f->seq };
-    if (digest.len == CHAIN_LEN) memcpy(x->was, digest.ptr, CHAIN_LEN);
-    memcpy(x->left, x->was, CHAIN_LEN);
-    chain_digest(log, f, x->now);
-}
-
-static struct loss *loss_at(const struct work *k, uint64_t seq)
-{
-    size_t lo = 0, hi = k->loss_count;
-
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (k->losses[mid].seq < seq) lo = mid + 1;
-        else hi = mid;
-    }
-    return lo < k->loss_count && k->losses[lo].seq == seq ? &k->losses[lo] : NULL;
-}
-
-/* What was said so far was copied from another log, and is about that one. */
-static void forget_said(struct work *k)
-{
-    for (size_t i = 0; i < k->loss_count; i++) {
-        struct loss *x = &k->losses[i];
-        memcpy(x->left, x->was, CHAIN_LEN);
-        x->said = false;
-        x->unsigned_by = 0;
-        x->wrong = NULL;
-    }
-}
-
-enum trim_is { TRIM_SIGNED, TRIM_UNSIGNED, TRIM_ELSEWHERE, TRIM_FORGED };
-
-/* Whether this is what the server signed. A line for another log came with a copy of its facts. */
-static enum trim_is judge_trim(struct work *k, const struct store_fact *f, const struct jv *root,
-                               const char **wrong)
-{
-    const struct jv *data = jv_get(root, "data");
-    struct str       jws = jv_str_at(root, "jws"), payload = STR_NONE;
-    struct jv       *said = NULL;
-    struct buf       claim;
-
-    if (!k->v->keys->count || !jws.ptr || !data) return TRIM_UNSIGNED;
-    enum err e = sign_check(k->v->keys, jws, &k->scratch, &payload);
-    buf_init(&claim, 0);
-    vouch_trim_claim(&claim, k->name, f->at_ms, jv_str_at(root, "note"), data->raw);
-    bool same = !claim.err && str_eq(payload, buf_view(&claim));
-    if (claim.err || e == ERR_NOMEM) k->failed = true;
-    buf_done(&claim);
-    if (!e && same) return TRIM_SIGNED;
-    if (!e && json_parse(&k->scratch, payload, &said, NULL)) said = NULL;
-    if (str_is(jv_str_at(said, "type"), "parley-trim") && !str_is(jv_str_at(said, "log"), k->name))
-        return TRIM_ELSEWHERE;
-    *wrong = e == ERR_NOT_FOUND ? "that words of it went was signed by another key than those given"
-                                : "what is said of the words it lost is not what was signed";
-    return TRIM_FORGED;
-}
-
-/* It goes on where what was said before ended. What earlier versions wrote does not say from where;
- * of several the last one counts. */
-static void take_trim(struct loss *x, const struct jv *v, bool is_signed, uint64_t by)
-{
-    uint8_t left[CHAIN_LEN], was[CHAIN_LEN];
-    bool    from = jv_at(v, 2) != NULL;
-
-    if (!from_hex(jv_str(jv_at(v, 1)), left, CHAIN_LEN) || (is_signed && !from) ||
-        (from &&
-         (!from_hex(jv_str(jv_at(v, 2)), was, CHAIN_LEN) || memcmp(was, x->left, CHAIN_LEN) != 0)))
-        x->wrong = NEITHER;
-    else memcpy(x->left, left, CHAIN_LEN);
-    x->said = true;
-    if (!is_signed) x->unsigned_by = by;
-}
-
-static void read_trimmed(struct work *k, struct log_name log, const struct store_fact *f)
-{
-    struct jv  *root = NULL;
-    int64_t     seq = 0;
-    const char *wrong = NULL;
-    enum err    e = json_parse(&k->scratch, f->body, &root, NULL);
-
-    if (e == ERR_NOMEM) k->failed = true;
-    if (e) root = NULL;
-    enum trim_is is = judge_trim(k, f, root, &wrong);
-    JV_EACH (v, jv_get(root, "data")) {
-        if (is == TRIM_ELSEWHERE || !jv_int(jv_at(v, 0), &seq)) continue;
-        struct loss *x = loss_at(k, (uint64_t)seq);
-        if (x && is == TRIM_FORGED) x->wrong = wrong;
-        else if (x) take_trim(x, v, is == TRIM_SIGNED, f->seq);
-        else if (is == TRIM_SIGNED && k->linked && (uint64_t)seq >= k->linked)
-            broken(k, log, "words that went are there again", (uint64_t)seq);
-    }
-    arena_reset(&k->scratch);
-}
-
-/* Was this fact there before removals were signed? */
-static bool is_early(const struct work *k, uint64_t seq)
-{
-    if (!k->signs) return true;
-    for (const struct point *p = k->noted ? k->noted->first : NULL; p; p = p->next)
-        if (p->number <= k->signs && p->seq >= seq) return true;
-    return false;
-}
-
-static void check_losses(struct work *k, struct log_name log)
-{
-    uint64_t doubts = 0, first = 0;
-
-    for (size_t i = 0; i < k->loss_count; i++) {
-        const struct loss *x = &k->losses[i];
-        if (x->wrong || !x->said || memcmp(x->left, x->now, CHAIN_LEN) != 0)
-            broken(k, log, x->wrong ? x->wrong : NEITHER, x->seq);
-        else if (x->unsigned_by && k->v->keys->count && !is_early(k, x->unsigned_by))
-            broken(k, log, "it lost words, and nobody signed that", x->seq);
-        if (!x->unsigned_by) continue;
-        if (!doubts++) first = x->seq;
-    }
-    k->v->trimmed += k->loss_count;
-    k->v->unvouched += doubts;
-    if (doubts && k->v->doubt && k->v->keys->count && !k->broken)
-        k->v->doubt(
-            k->v->ctx,
-            arena_printf(&k->scratch,
-                         "conversation " STR_FMT " of " STR_FMT
-                         ": %llu facts lost words, from fact %llu on, and nobody signed that",
-                         STR_ARG(log.thread), STR_ARG(log.owner), (unsigned long long)doubts,
-                         (unsigned long long)first));
-    arena_reset(&k->scratch);
-}
-
 /* --- their facts -------------------------------------------------------------------- */
 
 static bool on_fact(struct store_walk *w, const struct walk_log *l, const struct store_fact *f,
                     struct chain_mark m)
 {
-    struct work *k = WORK(w);
+    struct verifying *k = WORK(w);
 
     k->v->facts++;
-    if (f->seq != k->seq + 1) broken(k, l->log, "facts are missing", k->seq + 1);
+    if (f->seq != k->seq + 1) verify_broken(k, l->log, "facts are missing", k->seq + 1);
     k->seq = f->seq;
     if (!chain_follows(&k->chain, l->log, f, m))
-        broken(k, l->log, "it is not what was appended", f->seq);
+        verify_broken(k, l->log, "it is not what was appended", f->seq);
     if (m.link.ptr && !k->linked) k->linked = f->seq;
-    if (m.digest.ptr) note_loss(k, l->log, f, m.digest);
-    if (str_is(f->kind, fact_name(FACT_FORKED))) forget_said(k);
-    if (str_is(f->kind, fact_name(FACT_TRIMMED))) read_trimmed(k, l->log, f);
+    if (m.digest.ptr) verify_lost(k, l->log, f, m.digest);
+    if (str_is(f->kind, fact_name(FACT_FORKED))) verify_forked(k);
+    if (str_is(f->kind, fact_name(FACT_TRIMMED))) verify_trimmed(k, l->log, f);
     if (f->seq == 1 && f->at_ms != l->created_ms)
-        broken(k, l->log, "it was made at another time", f->seq);
+        verify_broken(k, l->log, "it was made at another time", f->seq);
     if (k->chain.begun) compare(k, l->log, f->seq, k->chain.head);
     return !k->failed;
 }
 
 static bool on_log_end(struct store_walk *w, const struct walk_log *l)
 {
-    struct work *k = WORK(w);
+    struct verifying *k = WORK(w);
 
-    if (k->seq != l->seq) broken(k, l->log, "its end is missing", k->seq + 1);
-    else if (!chain_ends(&k->chain, l->head)) broken(k, l->log, "its head is another", k->seq);
+    if (k->seq != l->seq) verify_broken(k, l->log, "its end is missing", k->seq + 1);
+    else if (!chain_ends(&k->chain, l->head))
+        verify_broken(k, l->log, "its head is another", k->seq);
     if (l->noted && !is_noted(k->noted, l->noted))
-        broken(k, l->log, "no checkpoint noted what the store says is noted", l->noted);
-    check_losses(k, l->log);
+        verify_broken(k, l->log, "no checkpoint noted what the store says is noted", l->noted);
+    verify_losses(k, l->log);
     k->v->before += k->chain.before;
     if (k->chain.begun && !is_noted(k->noted, k->seq)) k->v->ahead++;
     end(k, l->log, k->seq);
@@ -513,7 +314,7 @@ static bool on_log_end(struct store_walk *w, const struct walk_log *l)
 /* Is it called as it must be, and made when it says? The name is a hash of both and of the owner;
  * an owner who was erased took that away, and left the name as that of the thread and the time in
  * the last fact. */
-static bool is_named(struct work *k, const struct walk_stub *s)
+static bool is_named(struct verifying *k, const struct walk_stub *s)
 {
     char             name[CHAIN_NAME + 1];
     struct jv       *body = NULL;
@@ -533,7 +334,7 @@ static bool is_named(struct work *k, const struct walk_stub *s)
 }
 
 /* Is this what the server signed of it? NULL: it is; else what is wrong. */
-static const char *judge_claim(struct work *k, const struct walk_stub *s, struct str bare,
+static const char *judge_claim(struct verifying *k, const struct walk_stub *s, struct str bare,
                                struct str jws)
 {
     struct str payload = STR_NONE;
@@ -550,11 +351,11 @@ static const char *judge_claim(struct work *k, const struct walk_stub *s, struct
     bool same = !e && !claim.err && str_eq(payload, buf_view(&claim));
     buf_done(&claim);
     if (!same) return "its stub is not what was signed";
-    return from && !is_early(k, (uint64_t)from) ? "nobody had signed its stub" : NULL;
+    return from && !verify_is_early(k, (uint64_t)from) ? "nobody had signed its stub" : NULL;
 }
 
 /* What is left must be what the server left: its digests would follow from any other as well. */
-static void check_signed(struct work *k, const struct walk_stub *s)
+static void check_signed(struct verifying *k, const struct walk_stub *s)
 {
     struct str  bare, jws;
     const char *wrong = NULL;
@@ -562,14 +363,14 @@ static void check_signed(struct work *k, const struct walk_stub *s)
     if (!k->v->keys->count) return;
     if (vouch_open(&k->scratch, s->body, &bare, &jws)) k->failed = true;
     else if (jws.ptr) wrong = judge_claim(k, s, bare, jws);
-    else if (!is_early(k, s->seq)) wrong = "nobody signed its stub";
-    if (wrong) broken(k, s->log, wrong, s->seq);
+    else if (!verify_is_early(k, s->seq)) wrong = "nobody signed its stub";
+    if (wrong) verify_broken(k, s->log, wrong, s->seq);
     arena_reset(&k->scratch);
 }
 
 static bool on_stub(struct store_walk *w, const struct walk_stub *s)
 {
-    struct work      *k = WORK(w);
+    struct verifying *k = WORK(w);
     size_t            count = s->digests.len / CHAIN_LEN;
     const uint8_t    *digests = (const uint8_t *)s->digests.ptr;
     struct store_fact last = { s->seq, s->removed_ms, s->kind, s->body };
@@ -580,7 +381,7 @@ static bool on_stub(struct store_walk *w, const struct walk_stub *s)
     only_once(k, s->log, s->name);
     k->v->stubs++;
     if (!count || s->digests.len % CHAIN_LEN || count > s->seq) {
-        broken(k, s->log, "its stub has no digests", s->seq);
+        verify_broken(k, s->log, "its stub has no digests", s->seq);
         count = 0;
     }
     for (size_t i = 0; i < count; i++) {
@@ -590,11 +391,13 @@ static bool on_stub(struct store_walk *w, const struct walk_stub *s)
     }
     chain_digest(s->log, &last, digest);
     if (count && memcmp(digest, digests + (count - 1) * CHAIN_LEN, CHAIN_LEN) != 0)
-        broken(k, s->log, "its stub is not what was left", s->seq);
-    if (count && !chain_ends(&k->chain, s->head)) broken(k, s->log, "its head is another", s->seq);
-    if (!is_named(k, s)) broken(k, s->log, "its stub is another's, or of another time", s->seq);
+        verify_broken(k, s->log, "its stub is not what was left", s->seq);
+    if (count && !chain_ends(&k->chain, s->head))
+        verify_broken(k, s->log, "its head is another", s->seq);
+    if (!is_named(k, s))
+        verify_broken(k, s->log, "its stub is another's, or of another time", s->seq);
     if (s->noted && !is_noted(k->noted, s->seq))
-        broken(k, s->log, "no checkpoint noted what the store says is noted", s->seq);
+        verify_broken(k, s->log, "no checkpoint noted what the store says is noted", s->seq);
     if (!is_noted(k->noted, s->seq)) k->v->ahead++;
     check_signed(k, s);
     end(k, s->log, s->seq);
@@ -605,7 +408,7 @@ static bool on_stub(struct store_walk *w, const struct walk_stub *s)
  * this number would begin with them. */
 static bool on_stray(struct store_walk *w, const struct walk_stray *s)
 {
-    struct work *k = WORK(w);
+    struct verifying *k = WORK(w);
 
     if (s->noted)
         found(k, "fact %llu of conversation number %lld is said to be noted, and there is none",
@@ -620,7 +423,7 @@ static bool on_stray(struct store_walk *w, const struct walk_stray *s)
 /* --- the whole --------------------------------------------------------------------- */
 
 /* Noted, and neither a log nor a stub. */
-static void check_gone(struct work *k)
+static void check_gone(struct verifying *k)
 {
     const struct noted *n;
 
@@ -635,15 +438,15 @@ static void check_gone(struct work *k)
 
 enum err verify_store(struct verify *v, struct str url, struct arena *a, struct str *why)
 {
-    struct work k = { .w = { .checkpoint = on_checkpoint,
-                             .log = on_log,
-                             .fact = on_fact,
-                             .log_end = on_log_end,
-                             .stub = on_stub,
-                             .stray = on_stray },
-                      .v = v,
-                      .a = a };
-    enum err    e;
+    struct verifying k = { .w = { .checkpoint = on_checkpoint,
+                                  .log = on_log,
+                                  .fact = on_fact,
+                                  .log_end = on_log_end,
+                                  .stub = on_stub,
+                                  .stray = on_stray },
+                           .v = v,
+                           .a = a };
+    enum err         e;
 
     arena_init(&k.scratch, 0);
     map_init(&k.logs);
