@@ -171,9 +171,11 @@ static struct str decode(struct json *r, const struct quoted *t)
 
 /* --- containers ----------------------------------------------------------- */
 
+const char JSON_TOO_DEEP[] = "nested too deeply";
+
 static bool enter(struct json *r, bool is_obj)
 {
-    if (r->depth == r->depth_max) return fail(r, ERR_SYNTAX, "nested too deeply");
+    if (r->depth == r->depth_max) return fail(r, ERR_SYNTAX, JSON_TOO_DEEP);
     r->first[r->depth] = false;
     r->at++;
     r->depth++;

@@ -98,6 +98,12 @@ struct json_error {           /* where and why, for people */
     const char *why;
 };
 
+/* What is wrong with `what` ("The body"), as a sentence with its place. `error` is of json_parse,
+ * after ERR_SYNTAX. Ends in a NUL; in `a`, or static where there is no memory. */
+struct str        json_complaint(struct arena *a, const char *what, const struct json_error *error);
+/* The `why` of what is valid JSON and has more than JSON_DEPTH_MAX levels. */
+extern const char JSON_TOO_DEEP[];
+
 /* `error` may be NULL. ERR_SYNTAX, ERR_NOMEM. */
 MUST_CHECK enum err json_parse(struct arena *a, struct str text, struct jv **out,
                                struct json_error *error);

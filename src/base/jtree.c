@@ -117,6 +117,18 @@ static enum err parse(struct arena *a, struct str text, int depth_max, struct jv
     return b.r.err;
 }
 
+struct str json_complaint(struct arena *a, const char *what, const struct json_error *e)
+{
+    struct str s =
+        e->why == JSON_TOO_DEEP
+            ? arena_printf(
+                  a, "%s is nested too deeply: at most %d levels are taken (line %u, column %u).",
+                  what, JSON_DEPTH_MAX, e->line, e->column)
+            : arena_printf(a, "%s is not valid JSON: %s (line %u, column %u).", what, e->why,
+                           e->line, e->column);
+    return s.ptr ? s : STR("The JSON cannot be read.");
+}
+
 enum err json_parse(struct arena *a, struct str text, struct jv **out, struct json_error *error)
 {
     return parse(a, text, JSON_DEPTH_MAX, out, error);

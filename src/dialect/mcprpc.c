@@ -160,9 +160,13 @@ bool mcprpc_read(struct arena *a, struct str body, const struct mcprpc_heads *he
 {
     struct jv *v;
     *m = (struct mcprpc){ 0 };
-    enum err e = json_parse(a, body, &v, NULL);
+    struct json_error at;
+    enum err          e = json_parse(a, body, &v, &at);
     if (e == ERR_NOMEM)
         return bad(why, 503, RPC_INTERNAL, "The server is out of memory; try again in a moment.");
+    if (e && at.why == JSON_TOO_DEEP)
+        return bad(why, 400, RPC_PARSE,
+                   "Parse error: nested too deeply, at most 128 levels are taken");
     if (e) return bad(why, 400, RPC_PARSE, "Parse error");
     if (!read_kind(v, m, why)) return false;
     m->modern = is_modern(m, heads);

@@ -30,12 +30,7 @@ bool request_object(struct command *c, struct str body, bool optional, const str
     if (err == ERR_NOMEM)
         return refuse(why, 503, "out_of_memory",
                       "The server is out of memory; try again in a moment.");
-    if (err) {
-        struct str s =
-            arena_printf(&c->arena, "The body is not valid JSON: %s (line %u, column %u).", e.why,
-                         e.line, e.column);
-        return refuse(why, 400, "bad_json", s.ptr ? s.ptr : "The body is not valid JSON.");
-    }
+    if (err) return refuse(why, 400, "bad_json", json_complaint(&c->arena, "The body", &e).ptr);
     if (v->type != JSON_OBJECT)
         return refuse(why, 422, "bad_field", "The body must be a JSON object.");
     *out = v;

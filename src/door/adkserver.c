@@ -52,7 +52,7 @@ static void begin(struct server *s, struct request *q, bool list)
     enum err          err = json_parse(q->arena, q->body, &body, &e);
     struct adk_run   *p = err ? NULL : mem_alloc(sizeof *p);
     if (err == ERR_SYNTAX) {
-        conn_error(q->conn, 400, "bad_json", "The request is not valid JSON.");
+        conn_error(q->conn, 400, "bad_json", json_complaint(q->arena, "The request", &e).ptr);
         return;
     }
     if (!p) {

@@ -52,7 +52,7 @@ void door_chat(struct server *s, struct request *q)
     struct jv        *body;
     enum err          err = json_parse(q->arena, q->body, &body, &e);
     if (err == ERR_SYNTAX) {
-        sentence(q->conn, 400, "bad_json", "The request is not valid JSON.");
+        sentence(q->conn, 400, "bad_json", json_complaint(q->arena, "The request", &e).ptr);
         return;
     }
     struct post *p = err ? NULL : mem_alloc(sizeof *p);

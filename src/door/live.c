@@ -513,9 +513,10 @@ static void come_in(struct live *l, struct arena *a, struct str type, const stru
 
 static void on_message(struct ws_peer *p, struct str text, bool binary)
 {
-    struct live *l = LIST_ITEM(p, struct live, peer);
-    struct arena a;
-    struct jv   *m;
+    struct live      *l = LIST_ITEM(p, struct live, peer);
+    struct arena      a;
+    struct jv        *m;
+    struct json_error e;
     if (knock_waits(l->knock) && !binary) {
         if (!knock_keep(l->knock, text)) turn_away(l, 1013, "too much before you are let in");
         return;
@@ -530,9 +531,15 @@ static void on_message(struct ws_peer *p, struct str text, bool binary)
         return;
     }
     arena_init(&a, 0);
-    if (json_parse(&a, text, &m, NULL) != OK || m->type != JSON_OBJECT) {
+    enum err err = json_parse(&a, text, &m, &e);
+    if (err != OK || m->type != JSON_OBJECT) {
+        bool deep = err == ERR_SYNTAX && e.why == JSON_TOO_DEEP;
         if (l->knock) unauthorized(l, NOT_SAID);
-        else live_send_error(l, "bad_json", "A message must be a JSON object.", STR_NONE);
+        else
+            live_send_error(l, "bad_json",
+                            deep ? json_complaint(&a, "The message", &e).ptr
+                                 : "A message must be a JSON object.",
+                            STR_NONE);
         if (++l->bad_json >= BAD_JSON_MAX) conn_ws_close(l->conn, 1007, "bad JSON again and again");
     } else {
         /* flat or nested: both are in use */

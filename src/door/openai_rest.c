@@ -433,8 +433,13 @@ static bool refuse_body(struct request *q, const char *code, const char *param, 
 
 static bool read_body(struct request *q, struct jv **body)
 {
-    if (json_parse(q->arena, q->body, body, NULL) == OK && jv_is(*body, JSON_OBJECT)) return true;
-    return refuse_body(q, "bad_json", NULL, "The body is not a JSON object.");
+    struct json_error e;
+    enum err          err = json_parse(q->arena, q->body, body, &e);
+
+    if (err == OK && jv_is(*body, JSON_OBJECT)) return true;
+    return refuse_body(q, "bad_json", NULL,
+                       err == ERR_SYNTAX ? json_complaint(q->arena, "The body", &e).ptr
+                                         : "The body is not a JSON object.");
 }
 
 static bool read_labels(struct request *q, const struct jv *body, struct str *labels)

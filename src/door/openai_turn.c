@@ -247,7 +247,9 @@ static bool decode(struct openai_turn *t, const struct request *q, bool chat,
     struct jv        *body;
     struct str        text = arena_dup(turn_arena(t), q->body);
     enum err          err = text.ptr ? json_parse(turn_arena(t), text, &body, &e) : ERR_NOMEM;
-    *why = (struct oai_refusal){ 400, "bad_json", "The body is not valid JSON.", STR_NONE };
+    if (err == ERR_SYNTAX)
+        *why = (struct oai_refusal){ 400, "bad_json",
+                                     json_complaint(turn_arena(t), "The body", &e).ptr, STR_NONE };
     if (err == ERR_NOMEM)
         *why =
             (struct oai_refusal){ 503, "out_of_memory", "The server is out of memory.", STR_NONE };

@@ -49,6 +49,15 @@ test('a NUL, a lone surrogate and every kind of character survive a conversation
     check((await server.get(`/v1/threads/${s.thread}`)).text.includes('x\\ud800y'), 'a lone surrogate stays the same escape');
 });
 
+test('JSON that is nested too deeply is told so at every door, with the limit', async (t) => {
+    const server = await t.serve(), deep = (n) => `{"message":"hello","x":${'['.repeat(n)}${']'.repeat(n)}}`;
+    for (const at of ['/v1/chat/stream', '/functions/v1/chat', '/api/chat', '/ag-ui', '/run_sse', '/v1/responses', '/v1/chat/completions', '/v1/conversations', '/mcp']) {
+        const r = await server.post(at, deep(200), { accept: 'application/json, text/event-stream' });
+        check(r.status === 400 && /nested too deeply[:,] at most 128 levels are taken/.test(r.text), `${at}: ${r.status} ${r.text}`);
+    }
+    sound(await (await server.open('POST', '/v1/chat/stream', deep(127))).read());
+});
+
 test('a body over the limit is 413, told or not told in advance', async (t) => {
     const server = await t.serve({ config: { limits: { body: 100000 } } });
     const big = JSON.stringify({ message: 'x'.repeat(200000) });
