@@ -28,6 +28,23 @@ static enum err keep(struct store_list *l, struct arena *a, struct store_row **r
     return a->failed ? ERR_NOMEM : OK;
 }
 
+/* A node of this version that looks here has none beside it, or cannot start. */
+static enum err check_schema(const struct pg_place *at, PGconn *c, struct arena *a, struct str *why)
+{
+    int      version;
+    enum err e = pg_schema_version(c, &version, a, why);
+
+    if (e || version == PG_SCHEMA) return e;
+    return pg_refuse(
+        why,
+        arena_printf(a, "no node of %s is alive; its schema is %d, this program's is %d: %s",
+                     at->shown, version, PG_SCHEMA,
+                     version > PG_SCHEMA
+                         ? "start a program of the version that made it, or a newer one"
+                         : "`parley serve` of this version upgrades it when it starts"),
+        ERR_UNSUPPORTED);
+}
+
 static enum err list(const struct pg_place *at, PGconn *c, struct arena *a, struct store_row **rows,
                      size_t *count, struct str *why)
 {
@@ -50,6 +67,7 @@ static enum err list(const struct pg_place *at, PGconn *c, struct arena *a, stru
     arena_init(&l.arena, 0);
     e = PQresultStatus(r) == PGRES_TUPLES_OK ? OK : refuse(at, c, a, why);
     if (!e) e = list_rows(&l, r);
+    if (!e && !l.count) e = check_schema(at, c, a, why);
     if (!e) e = keep(&l, a, rows, count);
     arena_done(&l.arena);
     PQclear(r);

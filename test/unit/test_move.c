@@ -525,5 +525,12 @@ TEST(nodes_are_listed_for_somebody_who_is_none)
     CHECK(rows[0].lease_ms > 0 && rows[0].held == 1 && rows[0].running == 0);
     CHECK(atoi(pg_run(url, "SELECT count(*) FROM parley_node")) == 1);
     fix_done(&f);
+    CHECK(store_nodes_of(str_c(url), &a, &rows, &count, &why) == OK && count == 0);
+    pg_run(url, "UPDATE parley_schema SET version = version + 1");
+    CHECK(store_nodes_of(str_c(url), &a, &rows, &count, &why) == ERR_UNSUPPORTED);
+    CHECK(str_find(why, STR("start a program of the version that made it")) >= 0);
+    pg_run(url, "UPDATE parley_schema SET version = version - 2");
+    CHECK(store_nodes_of(str_c(url), &a, &rows, &count, &why) == ERR_UNSUPPORTED);
+    CHECK(str_find(why, STR("upgrades it when it starts")) >= 0);
     arena_done(&a);
 }
