@@ -183,6 +183,17 @@ static void name_conversation(struct share *k)
 
 /* --- the owner's three ------------------------------------------------------------------------ */
 
+/* What a link would show is not there yet. */
+static void refuse_live(struct conn *c, const struct run *r)
+{
+    if (run_waiting(r) && run_asks(r))
+        conn_error(c, 409, "approval_pending",
+                   "The conversation waits for a person's answer; share it when that is given.");
+    else
+        conn_error(c, 409, "run_active",
+                   "An answer is being written; share the conversation when it is there.");
+}
+
 static void on_thread(struct ask *found, struct command *c, const struct receipt *a)
 {
     const struct fold *f = a->status < 400 ? thread_fold(a->thread) : NULL;
@@ -192,8 +203,7 @@ static void on_thread(struct ask *found, struct command *c, const struct receipt
         reply_error(found->conn, a);
         share_free(k);
     } else if (!k->looks && !k->takes_back && run_live(f->run)) {
-        conn_error(found->conn, 409, "run_active",
-                   "An answer is being written; share the conversation when it is there.");
+        refuse_live(found->conn, f->run);
         share_free(k);
     } else {
         k->seq = (int64_t)thread_committed(a->thread);

@@ -249,3 +249,13 @@ test('conversations that are not kept in memory are read again when somebody com
     for (const s of all) same((await settled(server, s.thread)).state, 'idle');
     same(server.ledger().length, 3);
 });
+
+test('a conversation that waits for a person is shared when the answer is there, and that is said', async (t) => {
+    const server = await t.serve(), asked = await server.turn('Send 50 dollars to Hanako'), at = `/v1/threads/${asked.thread}/share`;
+    const r = await server.post(at, {});
+    same([r.status, r.json.error], [409, { code: 'approval_pending', message: "The conversation waits for a person's answer; share it when that is given." }]);
+    same((await server.get(at)).json, { path: null });
+    same((await server.post(`/v1/approvals/${asked.payload.awaiting[0]}`, { confirmed: true })).status, 200);
+    await settled(server, asked.thread);
+    same((await server.post(at, {})).status, 201);
+});
