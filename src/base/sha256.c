@@ -63,3 +63,10 @@ void sha256_hex(const uint8_t *bytes, size_t len, char *out)
     }
     out[2 * len] = 0;
 }
+
+void sha256_name(struct str t, char out[SHA256_HEX + 1])
+{
+    uint8_t hash[SHA256_LEN];
+    sha256_of(t, hash);
+    sha256_hex(hash, sizeof hash, out);
+}

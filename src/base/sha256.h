@@ -26,6 +26,9 @@ void sha256_text(struct sha256 *h, struct str t); /* STR_NONE is "" */
 void sha256_end(struct sha256 *h, uint8_t out[SHA256_LEN]);
 
 void sha256_of(struct str t, uint8_t out[SHA256_LEN]);
+/* The same in hex, with a NUL behind it: for a name within a key, where what it has in it would be
+ * taken for the key's own. */
+void sha256_name(struct str t, char out[SHA256_HEX + 1]);
 /* Lower case, with a NUL behind it; `len` bytes. */
 void sha256_hex(const uint8_t *bytes, size_t len, char *out);
 

@@ -1,5 +1,6 @@
 /* forget.c -- erasing somebody: every conversation of theirs, and their name where it stays. */
 #include "auth/sessions.h"
+#include "base/sha256.h"
 #include "door/app.h"
 #include "run/people.h"
 #include "run/record.h"
@@ -40,13 +41,13 @@ static void on_erased(struct erase *x, enum err e)
  * memory. */
 static bool find_rows(struct erasing *k)
 {
-    char family[SESSION_FAMILY_LEN + 1];
+    char family[SESSION_FAMILY_LEN + 1], whose[SHA256_HEX + 1];
 
+    sha256_name(k->x.name, whose);
     if (!session_family(k->x.name, family)) return false;
     k->rows[0] = (struct store_match){ .begins = arena_dup(&k->arena, str_c(family)) };
-    k->rows[1] =
-        (struct store_match){ .begins = STR("mcp/"),
-                              .ends = arena_printf(&k->arena, "/" STR_FMT, STR_ARG(k->x.name)) };
+    k->rows[1] = (struct store_match){ .begins = STR("mcp/"),
+                                       .ends = arena_printf(&k->arena, "/%s", whose) };
     k->rows[2] = (struct store_match){ .begins = STR("share:"),
                                        .holds = record_member(&k->arena, "owner", k->x.name) };
     k->rows[3] = (struct store_match){ 0 };

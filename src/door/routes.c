@@ -65,6 +65,7 @@ const struct route app_routes[] = {
     { "DELETE", "/v1/conversations/{}", openai_conversation_delete, 0, &OPENAI },
     { "GET", "/v1/models", openai_models, 0, &OPENAI },
     { "GET", "/v1/models/*", openai_model, 0, &OPENAI },
+    { "GET", "/v1/models/{*}", openai_model, 0, &OPENAI }, /* "parley%2Fbank", as clients send it */
     { "GET", "/v1/threads", rest_threads, ROLE_USER | ROLE_ADMIN },
     { "POST", "/v1/threads", rest_thread_new },
     { "GET", "/v1/threads/{}", rest_thread },

@@ -441,7 +441,7 @@ bool       store_shared(const struct store *s);
 
 /* Rows by a key (the hash of what the browser has; never the thing itself). What ended before the
  * last put is forgotten. Other things that are no logs are kept here, too, under keys with a "/" in
- * them: "tool/NAME" (run/seen.c), "mcp/SERVER/WHO" (run/storevault.h), "person/DIGEST"
+ * them: "tool/NAME" (run/seen.c), "mcp/SERVER/WHO" (tool/mcp/oauth.h), "person/DIGEST"
  * (run/people.h), "mcp-session/WHO/ID" (door/mcp/mcps_session.c). KEEP is a put that makes no
  * row: one that somebody ended meanwhile stays ended. */
 struct store_session {

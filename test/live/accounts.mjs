@@ -172,7 +172,7 @@ export class Browser {
 
 // --- an organisation -----------------------------------------------------------------------------------
 
-export const KEYS = { keys: [['ada', 'user'], ['bob', 'user'], ['root', 'admin']].map(([who, role]) => ({ sha256: createHash('sha256').update(`k-${who}`).digest('hex'), principal: who, roles: [role] })) };
+export const KEYS = { keys: [['ada', 'user'], ['bob', 'user'], ['corp/ada', 'user'], ['root', 'admin']].map(([who, role]) => ({ sha256: createHash('sha256').update(`k-${who}`).digest('hex'), principal: who, roles: [role] })) };
 export const as = (who) => ({ authorization: `Bearer k-${who}` });
 export const call = (name, input = {}) => `{{call ${name} ${JSON.stringify(input)}}}`;
 export const TOKEN_KEY = 'ab'.repeat(32);

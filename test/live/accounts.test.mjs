@@ -241,6 +241,7 @@ test('disconnecting forgets the tokens', async (t) => {
 test('whoever is erased has no account anywhere, also after a restart; others keep theirs', async (t) => {
     const server = await connected(t);
     await connect(server, 'bob');
+    await connect(server, 'corp/ada');                   // whose name ends as hers does
     same((await server.post('/v1/people/ada/erase', {}, as('root'))).json, { conversations: 0, stubs: 0, done: true });
     await server.restart();
     await listed(server);
@@ -248,7 +249,8 @@ test('whoever is erased has no account anywhere, also after a restart; others ke
     await asked(server, 'ada');
     same(server.mcp.calls, []);
     await turn(server, 'bob', call('mail__whoami'));
-    same(server.mcp.calls, [['bob', 'whoami']]);
+    await turn(server, 'corp/ada', call('mail__whoami'));
+    same(server.mcp.calls, [['bob', 'whoami'], ['corp/ada', 'whoami']]);
 });
 
 // --- ways back that are not taken -------------------------------------------------------------------

@@ -13,6 +13,7 @@ test('models are the default page, the others, and what they are also called', a
     same((await server.get('/v1/models')).json.data.map((m) => m.id), ['parley', 'parley/articles', 'gpt-4o']);
     same((await server.get('/v1/models/gpt-4o')).json, { id: 'gpt-4o', object: 'model', created: 0, owned_by: 'parley' });
     same((await server.get('/v1/models/parley/articles')).json.id, 'parley/articles');
+    same((await server.get('/v1/models/parley%2Farticles')).json.id, 'parley/articles', 'as openai sends it');
     const no = await server.get('/v1/models/gpt-5');
     same([no.status, no.json.error.code, Object.keys(no.json.error)], [404, 'model_not_found', ['message', 'type', 'param', 'code']]);
     same((await respond(server, { model: 'gpt-4o', input: 'Hello' })).model, 'gpt-4o');

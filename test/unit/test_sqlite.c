@@ -55,7 +55,7 @@ TEST(a_path_that_cannot_be_written_is_refused_with_a_sentence)
 
     fix_refused("", ERR_SYNTAX, "file name");
     fix_refused("sqlite:", ERR_SYNTAX, "file name");
-    fix_refused(test_dir(), ERR_IO, "Is a directory");
+    fix_refused(test_dir(), ERR_IO, "is a folder");
     snprintf(url, sizeof url, "%s/plain", test_dir());
     close(open(url, O_CREAT | O_WRONLY, 0600));
     snprintf(url, sizeof url, "%s/plain/parley.db", test_dir());

@@ -36,11 +36,9 @@ bool mcps_rows_of(struct arena *a, struct str owner, struct str *begins)
 
 static struct str key_of(struct arena *a, struct str owner, struct str id)
 {
-    uint8_t    hash[SHA256_LEN];
     char       hex[SHA256_HEX + 1];
     struct str begins;
-    sha256_of(id, hash);
-    sha256_hex(hash, SHA256_LEN, hex);
+    sha256_name(id, hex);
     if (!mcps_rows_of(a, owner, &begins)) return STR_NONE;
     return arena_printf(a, STR_FMT "%s", STR_ARG(begins), hex);
 }

@@ -14,6 +14,7 @@
 #include "base/id.h"
 #include "base/log.h"
 #include "base/oauthform.h"
+#include "base/sha256.h"
 #include "tool/mcp/oauth_int.h"
 
 static void step(struct oauth_person *p);
@@ -50,6 +51,7 @@ static void make_room(struct oauth *o)
 struct oauth_person *oauth_person(struct oauth *o, struct str name)
 {
     struct oauth_person *p = map_get(&o->by_name, name);
+    char                 whose[SHA256_HEX + 1];
     if (p) {
         list_remove(&p->node);
         list_add(&o->people, &p->node);
@@ -58,14 +60,14 @@ struct oauth_person *oauth_person(struct oauth *o, struct str name)
     make_room(o);
     if (!(p = mem_alloc(sizeof *p))) return NULL;
     p->o = o;
+    sha256_name(name, whose);
     list_init(&p->wants);
     arena_init(&p->arena, 0);
     buf_init(&p->row, 0);
     buf_init(&p->scope, 0);
     buf_init(&p->lacks, 0);
     p->name = arena_dup(&p->arena, name);
-    p->key = arena_printf(&p->arena, "mcp/" STR_FMT "/" STR_FMT, STR_ARG(o->setup.server),
-                          STR_ARG(name));
+    p->key = arena_printf(&p->arena, "mcp/" STR_FMT "/%s", STR_ARG(o->setup.server), whose);
     list_add(&o->people, &p->node);
     if (!p->arena.failed && map_put(&o->by_name, p->name, p) == OK) return p;
     person_free(p);

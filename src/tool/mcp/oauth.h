@@ -14,16 +14,16 @@
  * whatever a server says meanwhile, and comes back for the person and the server it was begun for,
  * or for nobody.
  *
- * Tokens are kept sealed (base/seal.h) under "mcp/SERVER/PERSON", with the issuer, the endpoint and
- * the client they came by, so that a refresh token goes nowhere else; under "mcp/SERVER" is the
- * client that was registered, and who connected last, whose token lists the tools. At most one
- * refresh of a token is under way; what comes back is saved before it is used. Before refreshing,
- * the row is read again, because another node may have done it, and where there can be others it is
- * claimed in the row for as long as it takes: a refresh token that two use is taken for stolen by
- * many authorization servers. Nobody replaces a row that is not the one they read, so who
- * disconnects or connects anew meanwhile is not overruled; and where there can be others every want
- * reads its row, so that who disconnected at one node is at none. A refresh that is refused ends
- * the connection: the person is asked again.
+ * Tokens are kept sealed (base/seal.h) under "mcp/SERVER/" and a hash of the person (whose name may
+ * have anything in it), with the issuer, the endpoint and the client they came by, so that a
+ * refresh token goes nowhere else; under "mcp/SERVER" is the client that was registered, and who
+ * connected last, whose token lists the tools. At most one refresh of a token is under way; what
+ * comes back is saved before it is used. Before refreshing, the row is read again, because another
+ * node may have done it, and where there can be others it is claimed in the row for as long as it
+ * takes: a refresh token that two use is taken for stolen by many authorization servers. Nobody
+ * replaces a row that is not the one they read, so who disconnects or connects anew meanwhile is
+ * not overruled; and where there can be others every want reads its row, so that who disconnected
+ * at one node is at none. A refresh that is refused ends the connection: the person is asked again.
  *
  * Step-up: a server that wants more than a person allowed (403, insufficient_scope) is noted with
  * the row; then there is no token for them until they connected again, for what they had and what
