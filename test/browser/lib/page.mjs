@@ -66,6 +66,9 @@ export class Tab {
       if (window !== top || origin === 'null') return; // artifacts have no storage
       localStorage.setItem('parley.mode', localStorage.getItem('parley.mode') ?? m);
       if (t) localStorage.setItem('parley.theme', t);
+      const every = window.setInterval;
+      window.looks = [];
+      window.setInterval = (...how) => (window.looks.push(every(...how)), window.looks.at(-1));
     }, tab.room.setting);
     tab.page.setDefaultTimeout(60_000); // a shared machine may be slow; a hang is longer
     tab.page.on('pageerror', (e) => tab.errors.push(e.message));
@@ -144,7 +147,7 @@ export class Tab {
   /** From now on nothing is looked at or tried again just because time has passed: the page knows what it is told. */
   waitsForNews() {
     return this.page.evaluate(() => {
-      for (let i = setInterval(() => {}, 1e6); i > 0; i--) clearInterval(i);
+      window.looks.forEach(clearInterval);
       const real = window.setTimeout;
       window.setTimeout = (f, ms, ...more) => (ms >= 15_000 ? 0 : real(f, ms, ...more));
     });

@@ -67,9 +67,15 @@ export default function Palette({ actions, onOpen, onClose }: Props) {
     box.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' });
   }, [chosen, wanted]);
 
+  /* Gone at once: the browser tells of it later, and by then it may have been called again. (Escape is of the palette, not of
+   * an answer below it, so there it is the browser that tells.) */
+  const leave = () => {
+    box.current?.close();
+    onClose();
+  };
   const take = (entry: Entry | undefined) => {
     if (!entry) return;
-    box.current?.close();
+    leave();
     entry.run();
   };
   const keys = (e: KeyboardEvent) => {
@@ -110,7 +116,7 @@ export default function Palette({ actions, onOpen, onClose }: Props) {
       className="palette"
       aria-label={t.palette}
       onClose={onClose}
-      onClick={(e) => e.target === box.current && box.current.close()} // the backdrop
+      onClick={(e) => e.target === box.current && leave()} // the backdrop
     >
       <label className="search">
         <Icon name="search" size={18} />
