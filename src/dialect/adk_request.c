@@ -4,6 +4,7 @@
 #include "base/jsonw.h"
 
 #define CONFIRMATION "adk_request_confirmation"
+#define APART        "Answers and words do not go together; send the words afterwards."
 
 static bool refuse(struct refusal *why, int status, const char *code, const char *message)
 {
@@ -11,7 +12,27 @@ static bool refuse(struct refusal *why, int status, const char *code, const char
     return false;
 }
 
-/* Their Python writes camel case and reads both. */
+/* Their Python writes camel case and reads both; which of two that differ is meant, nobody can
+ * say. */
+static bool is_said_twice(const struct jv *v, struct refusal *why)
+{
+    static const char *const NAMES[][2] = {
+        { "newMessage", "new_message" },     { "functionResponse", "function_response" },
+        { "functionCall", "function_call" }, { "inlineData", "inline_data" },
+        { "fileData", "file_data" },
+    };
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
+        if (jv_get(v, NAMES[i][0]) && jv_get(v, NAMES[i][1]))
+            return !refuse(why, 422, "bad_field",
+                           "A member stands here by both of its names; send one of them.");
+    return false;
+}
+
+static const struct jv *given(const struct jv *v)
+{
+    return v && v->type != JSON_NULL ? v : NULL;
+}
+
 static const struct jv *member(const struct jv *v, const char *camel, const char *snake)
 {
     const struct jv *found = jv_get(v, camel);
@@ -87,6 +108,10 @@ static bool add_part(struct content *x, const struct jv *p, struct ai_request *q
 {
     const struct jv *response = member(p, "functionResponse", "function_response"),
                     *text = jv_get(p, "text");
+    if (is_said_twice(p, why)) return false;
+    if (response && (jv_str(text).len || given(member(p, "inlineData", "inline_data")) ||
+                     given(member(p, "fileData", "file_data"))))
+        return refuse(why, 422, "bad_field", APART);
     if (response) return add_answer(response, q, why);
     if (str_is(jv_str_at(member(p, "functionCall", "function_call"), "name"), CONFIRMATION))
         return refuse(why, 403, "reserved_name", "Only the server asks for confirmations.");
@@ -138,7 +163,7 @@ bool adk_decode(struct command *c, const struct jv *body, struct ai_request *q, 
                     *parts = jv_get(message, "parts");
     struct str user;
     *q = (struct ai_request){ 0 };
-    if (!text_of(body, "appName", "app_name", &q->page, why) ||
+    if (is_said_twice(body, why) || !text_of(body, "appName", "app_name", &q->page, why) ||
         !text_of(body, "userId", "user_id", &user, why) ||
         !text_of(body, "sessionId", "session_id", &q->id, why))
         return false;
@@ -146,9 +171,7 @@ bool adk_decode(struct command *c, const struct jv *body, struct ai_request *q, 
         return refuse(why, 422, "bad_field", "\"newMessage\" must have a list of \"parts\".");
     if (!read_parts(c, parts, q, why)) return false;
     bool words = str_trim(q->text).len || q->files.len;
-    if (q->answer_count && words)
-        return refuse(why, 422, "bad_field",
-                      "Answers and words do not go together; send the words afterwards.");
+    if (q->answer_count && words) return refuse(why, 422, "bad_field", APART);
     if (!q->answer_count && !words)
         return refuse(why, 422, "malformed_message", "The message has neither words nor files.");
     q->kind = q->answer_count ? AI_ANSWERS : AI_MESSAGE;

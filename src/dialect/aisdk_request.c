@@ -57,7 +57,8 @@ static void add_confirmation(const struct jv *p, struct ai_answer *x)
     x->id = jv_str_at(p, "toolCallId");
     x->kind = str_is(state, "output-available") || str_is(state, "output-error") ? AI_CONFIRM
                                                                                  : AI_RESERVED;
-    x->answer = jv_get(p, "output");
+    /* beside an error it is none */
+    if (str_is(state, "output-available")) x->answer = jv_get(p, "output");
     x->tool = jv_str_at(original, "name");
     x->input = jv_get(original, "args");
 }

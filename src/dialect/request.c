@@ -147,16 +147,46 @@ const struct jv *request_copied(struct arena *a, const struct jv *args)
     return json_parse(a, text, &v, NULL) == OK ? v : args;
 }
 
+static const char *const ANSWER_WORDS[] = { "confirmed", "approved", "approve" };
+
+static bool says_otherwise(const struct jv *v, bool yes)
+{
+    for (size_t i = 0; i < sizeof ANSWER_WORDS / sizeof *ANSWER_WORDS; i++) {
+        const struct jv *said = given(v, ANSWER_WORDS[i]);
+        if (said && jv_true(said) != yes) return true;
+    }
+    return false;
+}
+
+bool request_contradicts(const struct jv *v, bool yes)
+{
+    return says_otherwise(v, yes) || jv_get(v, "response"); /* an answer within the answer */
+}
+
+bool request_has_answer(const struct jv *v)
+{
+    for (size_t i = 0; i < sizeof ANSWER_WORDS / sizeof *ANSWER_WORDS; i++)
+        if (jv_get(v, ANSWER_WORDS[i])) return true;
+    return jv_get(v, "response") != NULL;
+}
+
+/* A button's name says yes or no, and so may what stands around it. */
+static bool agrees(const struct command *c, const struct jv *around, struct refusal *why)
+{
+    if (c->kind != CMD_DECIDE || !says_otherwise(around, c->decide.confirmed)) return true;
+    return refuse(why, 422, "contradiction", COMMAND_CONTRADICTION);
+}
+
 static bool decide_action(struct command *c, const struct jv *data, bool confirmed,
                           struct refusal *why)
 {
     c->kind = CMD_DECIDE;
     c->decide.confirmed = confirmed;
-    if (!jv_is(data, JSON_OBJECT) || !jv_is(jv_get(data, "confirmation_id"), JSON_STRING))
+    c->id = jv_str_at(data, "confirmation_id");
+    if (!c->id.len)
         return refuse(why, 422, "malformed_answer",
                       "\"data\" must hold the \"confirmation_id\" that is answered.");
-    c->id = jv_str_at(data, "confirmation_id");
-    return read_terms(c, data, why);
+    return agrees(c, data, why) && read_terms(c, data, why);
 }
 
 static bool fill_action(struct command *c, const struct jv *name, const struct jv *data,
@@ -181,7 +211,7 @@ bool request_action(struct command *c, struct str body, struct refusal *why)
 {
     const struct jv *v;
     return request_object(c, body, false, &v, why) && common(c, v, why) &&
-           fill_action(c, jv_get(v, "action"), jv_get(v, "data"), why);
+           fill_action(c, jv_get(v, "action"), jv_get(v, "data"), why) && agrees(c, v, why);
 }
 
 /* A client that names its conversation in its own way stops by leaving and goes on with the next
@@ -226,19 +256,23 @@ static bool chat_thread(struct command *c, const struct jv *v, bool sessions, st
  * a message, whatever else is said. */
 static bool chat_wish(struct command *c, const struct jv *v, struct refusal *why)
 {
-    const struct jv *action = jv_get(v, "action"), *pressed = jv_get(v, "action_metadata");
+    const struct jv *action = given(v, "action"), *pressed = jv_get(v, "action_metadata");
     if (str_is(jv_str_at(v, "interaction_type"), "action_executed")) {
+        if (action)
+            return bad_field(c, why, "action", "and \"action_metadata\" do not go together.");
         if (!jv_is(pressed, JSON_OBJECT) ||
             !jv_is(jv_get(pressed, "action_identifier"), JSON_STRING))
             return bad_field(c, why, "action_metadata",
                              "must be an object {\"action_identifier\",\"action_data\"}.");
         return fill_action(c, jv_get(pressed, "action_identifier"), jv_get(pressed, "action_data"),
-                           why);
+                           why) &&
+               agrees(c, pressed, why) && agrees(c, v, why);
     }
-    if (!action || action->type == JSON_NULL) return chat_text(c, v, why);
+    if (!action) return chat_text(c, v, why);
     if (action->type != JSON_OBJECT)
         return bad_field(c, why, "action", "must be an object {\"action\",\"data\"}.");
-    return fill_action(c, jv_get(action, "action"), jv_get(action, "data"), why);
+    return fill_action(c, jv_get(action, "action"), jv_get(action, "data"), why) &&
+           agrees(c, action, why) && agrees(c, v, why);
 }
 
 bool request_chat(struct command *c, struct str body, bool sessions, struct chat_request *out,
@@ -272,17 +306,6 @@ static const struct jv *unwrap(struct command *c, const struct jv *v)
     return json_parse(&c->arena, r->str, &inner, NULL) == OK ? inner : NULL;
 }
 
-static const char *const ANSWER_WORDS[] = { "confirmed", "approved", "approve" };
-
-bool request_contradicts(const struct jv *v, bool yes)
-{
-    for (size_t i = 0; i < sizeof ANSWER_WORDS / sizeof *ANSWER_WORDS; i++) {
-        const struct jv *said = jv_get(v, ANSWER_WORDS[i]);
-        if (said && said->type != JSON_NULL && jv_true(said) != yes) return true;
-    }
-    return jv_get(v, "response") != NULL; /* an answer within the answer */
-}
-
 enum plain request_plain(struct arena *a, struct str form, const struct jv *said)
 {
     struct jv *schema = NULL;
@@ -312,10 +335,10 @@ bool request_result(struct command *c, const struct jv *v, struct refusal *why)
 {
     const struct jv *result = jv_get(v, "result");
     if (!request_text(c, v, "error", 64 * 1024, &c->result.error, why)) return false;
-    if (c->result.error.ptr) return true;
-    if (!result)
+    if (c->result.error.ptr ? given(v, "result") != NULL : !result)
         return refuse(why, 422, "bad_field",
                       "Send \"result\" with any JSON value, or \"error\" with a sentence.");
+    if (c->result.error.ptr) return true;
     c->result.value = result->raw;
     return true;
 }

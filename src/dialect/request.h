@@ -36,6 +36,8 @@ MUST_CHECK bool request_action(struct command *c, struct str body, struct refusa
 MUST_CHECK bool request_answer(struct command *c, const struct jv *v, struct refusal *why);
 /* Does another of the words for an answer in `v` say otherwise? Such an answer decides nothing. */
 bool            request_contradicts(const struct jv *v, bool yes);
+/* Is any of them there? */
+bool            request_has_answer(const struct jv *v);
 /* What a client that knows yes and no alone says to a tool's own form, in one of the words for an
  * answer that the form itself does not ask for. One that insists on nothing would take a no for
  * what was filled in. */

@@ -318,8 +318,11 @@ static void up_result(struct live *l, const struct jv *m)
     bool           reserved = str_is(jv_str_at(m, "toolName"), "adk_request_confirmation");
     bool           ok = c->id.len > 0;
     if (ok && (confirmation || reserved)) {
+        const struct jv *error = jv_get(m, "error");
         c->kind = CMD_DECIDE;
-        ok = copy_tree(c, jv_get(m, "result"), &v) && request_answer(c, v, &why);
+        why.message = "An answer is a result, not an error beside one.";
+        ok = (!error || error->type == JSON_NULL) && copy_tree(c, jv_get(m, "result"), &v) &&
+             request_answer(c, v, &why);
     } else if (ok) ok = copy_tree(c, m, &v) && request_result(c, v, &why);
     if (ok) live_submit(l, c);
     else refuse(l, c, &why);
@@ -511,6 +514,17 @@ static void come_in(struct live *l, struct arena *a, struct str type, const stru
     }
 }
 
+/* What is said beside "data" is said of something else, or otherwise. */
+static bool differs(const struct jv *m, const struct jv *data)
+{
+    static const char *const NAMES[] = { "id", "toolCallId" };
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
+        const struct jv *beside = jv_get(m, NAMES[i]), *within = jv_get(data, NAMES[i]);
+        if (beside && within && !str_eq(beside->raw, within->raw)) return true;
+    }
+    return request_has_answer(m) || jv_get(m, "result") || jv_get(m, "error");
+}
+
 static void on_message(struct ws_peer *p, struct str text, bool binary)
 {
     struct live      *l = LIST_ITEM(p, struct live, peer);
@@ -542,10 +556,12 @@ static void on_message(struct ws_peer *p, struct str text, bool binary)
                             STR_NONE);
         if (++l->bad_json >= BAD_JSON_MAX) conn_ws_close(l->conn, 1007, "bad JSON again and again");
     } else {
-        /* flat or nested: both are in use */
+        /* flat or nested: both are in use, but not both at once */
         const struct jv *data = jv_get(m, "data");
         if (!jv_is(data, JSON_OBJECT)) data = m;
-        if (l->knock) come_in(l, &a, jv_str_at(m, "type"), data);
+        if (data != m && differs(m, data)) {
+            live_send_error(l, "contradiction", COMMAND_CONTRADICTION, STR_NONE);
+        } else if (l->knock) come_in(l, &a, jv_str_at(m, "type"), data);
         else dispatch(l, jv_str_at(m, "type"), data);
     }
     arena_done(&a);

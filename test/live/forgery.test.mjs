@@ -277,6 +277,53 @@ test('REST and actions: wrong types, unknown ids, results for the server\'s tool
     same((await server.post(`/v1/approvals/${q.id}`, { response: '{"confirmed":true}' })).status, 200, 'ADK\'s wrapped form is an answer');
 });
 
+// Whatever says yes in one place and something else in another: nobody can know what was meant.
+test('at every door: a yes that is no yes somewhere else in the same request decides nothing', async (t) => {
+    const server = await t.serve();
+    const { c, q } = await gate(t, server, '/api/chat'), data = { confirmation_id: q.id }, approve = { action: 'approve', data };
+    const stays = async (what, r, codes) => {
+        check(r.status === 422 && codes.includes(r.json?.error?.code ?? r.headers['parley-error']), `${what}: ${r.status} ${r.text}`);
+        same([(await server.get(`/v1/approvals/${q.id}`)).json.status, server.ledger()], ['pending', []], what);
+    };
+    for (const no of [{ confirmed: false }, { confirmed: 'no' }, { approved: false }, { confirmed: 0 }]) {
+        for (const door of ['/v1/chat/stream', '/functions/v1/chat'])
+            for (const body of [{ action: { ...approve, data: { ...data, ...no } } }, { action: { ...approve, ...no } }, { action: approve, ...no }])
+                await stays(`${door} ${JSON.stringify(body)}`, await server.post(door, { thread_id: c.id, ...body }), ['contradiction']);
+        for (const body of [{ ...approve, data: { ...data, ...no } }, { ...approve, ...no }])
+            await stays(`actions ${JSON.stringify(body)}`, await server.post(`/v1/threads/${c.id}/actions`, body), ['contradiction']);
+    }
+    const pressed = { interaction_type: 'action_executed', action_metadata: { action_identifier: 'approve', action_data: data } };
+    await stays('a no and a pressed yes', await server.post('/v1/chat/stream', { thread_id: c.id, action: { action: 'deny', data }, ...pressed }), ['bad_field']);
+    await stays('a pressed yes beside a no', await server.post('/v1/chat/stream', { thread_id: c.id, ...pressed, confirmed: false }), ['contradiction']);
+    await stays('of nothing', await server.post('/v1/chat/stream', { action: { action: 'approve', data: { confirmation_id: '' } } }), ['malformed_answer']);
+
+    const yes = { id: q.id, name: 'adk_request_confirmation', response: { confirmed: true } }, no = { ...yes, response: { confirmed: false } };
+    const run = (...parts) => server.post('/run', { appName: 'default', userId: 'u', sessionId: c.id, newMessage: { role: 'user', parts } });
+    await stays('both spellings', await run({ functionResponse: yes, function_response: no }), ['bad_field']);
+    await stays('words in the part of an answer', await run({ text: 'no, never', functionResponse: yes }), ['bad_field']);
+    await stays('two messages', await server.post('/run', { appName: 'default', userId: 'u', sessionId: c.id, newMessage: { role: 'user', parts: [{ functionResponse: yes }] }, new_message: { role: 'user', parts: [{ functionResponse: no }] } }), ['bad_field']);
+    same((await server.post('/v1/chat/stream', { thread_id: c.id, action: { ...approve, approved: true }, confirmed: true })).status, 200, 'and one that is yes everywhere is a yes');
+});
+
+test('/stream: a confirmation that ended with an error is no yes, whatever stands beside it', async (t) => {
+    const server = await t.serve(), { c, q } = await gate(t, server, '/stream');
+    const ended = { ...c.last, parts: c.last.parts.map((p) => (p.toolCallId === q.id ? { ...p, state: 'output-error', errorText: 'denied by user', output: { confirmed: true } } : p)) };
+    await refused(server, q, () => post(c, { messages: [...c.messages.slice(0, -1), ended] }), 422, 'malformed_answer');
+});
+
+test('/live: an answer that says one thing beside its data and another in it decides nothing', async (t) => {
+    const server = await t.serve(), l = await Live.open(t, server);
+    await l.say(PAY);
+    const { id } = l.asked[0];
+    for (const [frame, code] of [[{ type: 'approval', id, confirmed: false, data: { id, confirmed: true } }, 'contradiction'], [{ type: 'approval', id: 'confirmation-call-x', data: { id, confirmed: true } }, 'contradiction'],
+        [{ type: 'tool_result', data: { toolCallId: id, result: { confirmed: true }, error: 'x' } }, 'malformed_answer'], [{ type: 'tool_result', toolCallId: id, result: { confirmed: true }, error: 'x' }, 'malformed_answer']]) {
+        const { type, ...rest } = frame;
+        l.ws.send({ type, ...rest });
+        same((await l.control('error')).code, code, JSON.stringify(frame));
+        same([(await server.get(`/v1/approvals/${id}`)).json.status, server.ledger()], ['pending', []]);
+    }
+});
+
 test('/live: forgeries get an error frame, the socket stays, the gate stays', async (t) => {
     const server = await t.serve();
     const l = await Live.open(t, server);
