@@ -258,6 +258,7 @@ static struct text look_at_text(struct str s)
 /* What is spelled out and may come again: it is counted, not written again. */
 struct pen {
     struct buf *out;
+    bool        name; /* ends of lines, and blanks behind them, are spelled out, too */
     uint32_t    cp;
     size_t      times;
 };
@@ -306,7 +307,7 @@ static bool is_push(struct str blanks, bool ends)
 /* `s` is what stands between two words; first, last: at an end of the text. */
 static void show_blanks(struct pen *p, struct str s, bool first, bool last)
 {
-    for (bool indent = false; s.len; indent = true) {
+    for (bool indent = false; s.len; indent = !p->name) {
         struct str gap = cut_while(&s, is_gap, true);
         bool       ends = (first && !indent) || (last && !s.len);
         bool       named = gap.len && is_push(gap, ends) && (ends || !indent);
@@ -317,7 +318,9 @@ static void show_blanks(struct pen *p, struct str s, bool first, bool last)
             if (named) spell(p, cp);
             else put_plain(p, str_cut(gap, n), cp);
         }
-        for (; s.len && s.ptr[0] == '\n'; s = str_from(s, 1)) put_plain(p, STR("\n"), '\n');
+        for (; s.len && s.ptr[0] == '\n'; s = str_from(s, 1))
+            if (p->name) spell(p, '\n');
+            else put_plain(p, STR("\n"), '\n');
     }
 }
 
@@ -382,10 +385,9 @@ static void show_word(struct pen *p, struct str s, const struct text *t)
     }
 }
 
-void guise_show(struct buf *out, struct str s)
+static void show(struct pen p, struct str s)
 {
     struct text t = look_at_text(s);
-    struct pen  p = { .out = out };
     struct str  blanks;
     for (bool first = true; s.len; first = false) {
         struct str word = next_word(&s, &blanks);
@@ -393,4 +395,14 @@ void guise_show(struct buf *out, struct str s)
         show_word(&p, word, &t);
     }
     flush(&p);
+}
+
+void guise_show(struct buf *out, struct str s)
+{
+    show((struct pen){ .out = out }, s);
+}
+
+void guise_name(struct buf *out, struct str s)
+{
+    show((struct pen){ .out = out, .name = true }, s);
 }

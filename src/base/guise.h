@@ -16,5 +16,8 @@
  * again: "5\u{0020 × 300}000". Ends of lines stay ends of lines. A text that is written in another
  * alphabet anyway stays as it is. The result is always valid UTF-8. */
 void guise_show(struct buf *out, struct str s);
+/* The same for what something is called by, which stands in one line: with lines of its own it
+ * would pass for several. Ends of lines and tabs are spelled out like all that is hidden. */
+void guise_name(struct buf *out, struct str s);
 
 #endif

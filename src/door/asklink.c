@@ -265,11 +265,13 @@ static const char STYLE[] =
     ".by,dt,label,.as{color:#5d6469;font-size:.875rem;line-height:1.5rem}"
     ".by,.as{margin:0}"
     "h1{font-size:1.3rem;line-height:1.35;margin:.25rem 0 1rem}"
-    "dl{display:grid;grid-template-columns:fit-content(40%) minmax(0,1fr);gap:.25rem 1rem;margin:0 "
-    "0 "
-    "1rem;padding:.75rem 1rem;border:1px solid #e4e4e1;border-radius:.75rem}"
+    "dl{display:grid;grid-template-columns:fit-content(40%) minmax(0,1fr);margin:0 0 "
+    "1rem;padding:.5rem 1rem;border:1px solid #e4e4e1;border-radius:.75rem}"
     ".what{border-color:#cdb4f5;background:#f5efff}"
-    "dt,dd{margin:0}"
+    "dt,dd{margin:0;padding:.25rem 0}dt{padding-right:1rem}"
+    /* a value has lines of its own: what is another row is told by more than where it stands */
+    "dt~dt,dt~dt+dd{border-top:1px solid;border-color:inherit}"
+    "p>small,fieldset>small{padding-left:.5rem;border-left:2px solid #8b9096}"
     "input,select,textarea{display:block;width:100%;box-sizing:border-box;padding:.6rem "
     ".75rem;font:1rem/1.5 "
     "system-ui,sans-serif;color:inherit;background:#fff;border:1px solid #8b9096;border-radius:"
@@ -354,12 +356,18 @@ static void say_not_theirs(struct conn *c, const struct app *a, const char *exac
     say(c, a, 403, w->not_yours, w->not_yours_why, exactly);
 }
 
-static void put_row(struct buf *b, const char *name, struct str value)
+static void put_row_by(struct buf *b, const char *name, struct str value,
+                       void (*put)(struct buf *, struct str))
 {
     if (!value.len) return;
     buf_printf(b, "<dt>%s</dt><dd>", name);
-    html_put(b, value);
+    put(b, value);
     buf_lit(b, "</dd>");
+}
+
+static void put_row(struct buf *b, const char *name, struct str value)
+{
+    put_row_by(b, name, value, html_name);
 }
 
 /* What there is to be typed: a tool's own form, or the arguments that may be changed. */
@@ -392,10 +400,12 @@ static void put_arguments(struct buf *b, const struct linkwords *w, const struct
     if (!jv_is(input, JSON_OBJECT)) return;
     JV_EACH (m, input) {
         buf_lit(b, n++ ? "<dt>" : "<dl class=\"what\"><dt>");
-        html_put_or(b, m->key, w->no_name);
+        if (m->key.len) html_name(b, m->key);
+        else buf_printf(b, "<i>%s</i>", w->no_name);
         buf_lit(b, "</dt><dd>");
         struct str value = m->type == JSON_STRING ? m->str : m->raw;
-        html_put_or(b, value, w->empty);
+        if (value.len) html_put(b, value);
+        else buf_printf(b, "<i>%s</i>", w->empty);
         if (order_mixes(value)) buf_printf(b, " <small>(%s)</small>", w->in_order);
         buf_lit(b, "</dd>");
     }
@@ -421,7 +431,7 @@ static void put_buttons(struct buf *b, const struct linkwords *w)
 static void put_filled(struct buf *b, const char *words, struct str with, struct str value)
 {
     buf_lit(b, "<dt>");
-    linkwords_fill(b, words, with, html_put);
+    linkwords_fill(b, words, with, html_name);
     buf_lit(b, "</dt><dd>");
     html_put(b, value);
     buf_lit(b, "</dd>");
@@ -433,7 +443,7 @@ static void put_level(struct buf *b, const struct jv *level, struct str owner)
     struct str role = jv_str_at(level, "role");
     int64_t    count = jv_int_at(level, "count", 1);
     if (count > 1) buf_printf(b, "%lld × ", (long long)count);
-    html_put(b, str_is(role, "owner") ? owner : role);
+    html_name(b, str_is(role, "owner") ? owner : role);
 }
 
 /* Whom the rule names as it stands, who of them has said yes, and how many are still to. */
@@ -487,7 +497,8 @@ static void write_question(struct buf *b, const struct app *a, const struct askl
     put_arguments(b, w, jv_get(row, "input"));
     buf_lit(b, "<dl>");
     put_row(b, w->asked_by, k->owner);
-    if (sight_words(a->hub, k->owner, k->person)) put_row(b, w->said, jv_str_at(row, "said"));
+    if (sight_words(a->hub, k->owner, k->person))
+        put_row_by(b, w->said, jv_str_at(row, "said"), html_put);
     put_change(b, w, row);
     put_ballot(b, a, w, row, k->owner);
     put_row(b, w->tool, jv_str_at(row, "tool"));
@@ -499,7 +510,7 @@ static void write_question(struct buf *b, const struct app *a, const struct askl
     linkform_write(b, form);
     put_buttons(b, w);
     buf_lit(b, "</form><p class=\"as\">");
-    linkwords_fill(b, w->decide_as, k->person, html_put);
+    linkwords_fill(b, w->decide_as, k->person, html_name);
     buf_lit(b, "</p>");
 }
 

@@ -51,11 +51,12 @@ static void put_ordered(struct buf *out, struct str s, const struct frame *f)
     if (turns) buf_str(out, str_c(f->close));
 }
 
-static void put_seen(struct buf *out, struct str s, const struct frame *f)
+static void put_seen(struct buf *out, struct str s, void (*show)(struct buf *, struct str),
+                     const struct frame *f)
 {
     struct buf shown;
     buf_init(&shown, 0);
-    guise_show(&shown, s);
+    show(&shown, s);
     put_ordered(out, buf_view(&shown), f);
     if (shown.err) out->err = ERR_NOMEM;
     buf_done(&shown);
@@ -63,13 +64,12 @@ static void put_seen(struct buf *out, struct str s, const struct frame *f)
 
 void html_put(struct buf *out, struct str s)
 {
-    put_seen(out, s, &ELEMENTS);
+    put_seen(out, s, guise_show, &ELEMENTS);
 }
 
-void html_put_or(struct buf *out, struct str s, const char *nothing)
+void html_name(struct buf *out, struct str s)
 {
-    if (s.len) html_put(out, s);
-    else buf_printf(out, "<i>%s</i>", nothing);
+    put_seen(out, s, guise_name, &ELEMENTS);
 }
 
 /* --- what came -------------------------------------------------------------------------------- */
@@ -431,7 +431,7 @@ static void write_option(struct buf *out, struct str value, struct str shown, bo
     buf_lit(out, "<option value=\"");
     html_attr(out, value);
     buf_lit(out, chosen ? "\" selected>" : "\">");
-    put_seen(out, shown, &SIGNS);
+    put_seen(out, shown, guise_name, &SIGNS);
     buf_lit(out, "</option>");
 }
 
@@ -482,7 +482,7 @@ static void write_many_boxes(struct buf *out, struct arena *a, const struct link
         buf_lit(out, "<label class=\"tick\"><input type=\"checkbox\" name=\"");
         html_attr(out, name);
         buf_printf(out, "\" value=\"%zu\"%s> ", n, on ? " checked" : "");
-        html_put(out, name_of_option(f, o, n));
+        html_name(out, name_of_option(f, o, n));
         buf_lit(out, "</label>");
         n++;
     }
@@ -542,7 +542,7 @@ static void write_why(struct buf *out, const struct linkform *k)
 {
     buf_lit(out, "<strong class=\"wrong\">");
     if (k->judged) buf_printf(out, "%s <span lang=\"en\">", k->words->misfit);
-    html_put(out, k->why);
+    html_name(out, k->why);
     buf_lit(out, k->judged ? "</span></strong>" : "</strong>");
 }
 
@@ -555,7 +555,9 @@ static void write_field(struct buf *out, struct arena *a, const struct linkform 
     bool       many = f->kind == MANY;
     if (!text.ptr && (k->only || !k->typed.ptr)) text = shown_value(a, f);
     buf_lit(out, many ? "<fieldset><legend>" : "<p><label>");
-    html_put_or(out, title.len ? title : f->name, k->words->no_name);
+    struct str called = title.len ? title : f->name;
+    if (called.len) html_name(out, called);
+    else buf_printf(out, "<i>%s</i>", k->words->no_name);
     if (f->needed) buf_printf(out, " %s", k->words->needed);
     buf_lit(out, many ? "</legend>" : "<br>");
     if (many) write_many_boxes(out, a, k, f, name);

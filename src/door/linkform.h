@@ -26,8 +26,8 @@ struct linkform {
 
 /* As it is seen, in its order, with nothing hidden or in disguise. */
 void       html_put(struct buf *out, struct str s);
-/* The same; words of ours in the place of an empty text. */
-void       html_put_or(struct buf *out, struct str s, const char *nothing);
+/* What something is called by: the same, in one line. */
+void       html_name(struct buf *out, struct str s);
 /* One member of such a body, in `a`; STR_NONE: it is not there. */
 struct str form_member(struct arena *a, struct str body, struct str name);
 unsigned   form_count(struct arena *a, struct str body, struct str name);

@@ -96,6 +96,33 @@ test('names that programs trip over are arguments like others', async (t) => {
   equal([await valueOf(tab, 'amount'), squeeze(await valueOf(tab, '__proto__'))], ['50', '{ "amount": 9000 }'], 'as they are');
 });
 
+const forged = { memo: 'Rent', 'recipient\n\namount': 'Hanako\n\n50', recipient: 'Mallory', amount: 5000 };
+
+/* As many rows as arguments, a line between each two, and no name in several lines that it was not broken into. */
+async function rowsAreTrue(tab, table) {
+  const names = await tab.$(`${table} th`).allInnerTexts();
+  equal(names.map((n) => n.replace(/\s+/g, ' ')), ['memo', 'recipientU+000A × 2 (line break)amount', 'recipient', 'amount'], `names: ${table}`);
+  const lines = await tab.$(`${table} tr`).evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => parseFloat(getComputedStyle(c).borderTopWidth))));
+  ok(lines.every((row, i) => row.every((width) => (width > 0) === i > 0)), `a line between each two: ${JSON.stringify(lines)}`);
+}
+
+test('a line break in a name makes no row: on a card, among its fields, in the inbox, where all are approved', async (t) => {
+  const call = { calls: [{ name: 'pay', arguments: forged }, { name: 'pay', arguments: forged }] };
+  const model = await t.model([call, 'Good.']);
+  const tab = await t.tab(await t.server({ model: model.config, tools: { pay: { ...pay, edit: ['/memo', '/amount'], input_schema: { type: 'object', properties: { memo: { type: 'string' }, amount: { type: 'number' } } } } } }), { viewport: { width: 1440, height: 1400 } });
+  await tab.send('pay');
+  const card = await tab.card();
+  await rowsAreTrue(tab, '.dock .ask .args');
+  await tab.$('.dock').getByRole('button', { name: 'Approve all' }).click();
+  await rowsAreTrue(tab, '.ask-all.listing li:first-child .args');
+  await tab.$('.ask-all.listing').getByRole('button', { name: 'Back' }).click();
+  await card.getByRole('button', { name: 'Change it first…' }).click();
+  await rowsAreTrue(tab, '.dock .ask .args.editing');
+  await tab.page.goto(`${new URL(tab.page.url()).origin}/inbox`);
+  await tab.$('.ask').first().waitFor();
+  await rowsAreTrue(tab, '.inbox-list li:first-child .args');
+});
+
 test('marks that strike out, pile up or hang on nothing are named, and cover nothing', async (t) => {
   const zalgo = `Ken${'\u0322\u0333\u034d'.repeat(60)}`;
   const tab = await asked(t, { amount: '5\u03360\u0336', recipient: zalgo, note: '\u0301x', payee: 'p\u0251ypal', site: 'bank\u2024com' });

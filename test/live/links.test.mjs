@@ -318,6 +318,18 @@ test('letters that are written from right to left turn nothing around behind a l
         check(page.text.includes(part), `${part} in ${page.text}`);
 });
 
+test('a line break in a name makes no row behind a link: of an argument, a field, a choice, what a field was before', async (t) => {
+    const { server, ask } = await paying(t, undefined, { memo: 'Rent', 'recipient\n\namount': 'Hanako\n\n50', recipient: 'Mallory', amount: 5000 }), s = await ask();
+    const page = await server.get(s.here), styles = /<style>(.*?)<\/style>/s.exec(page.text)[1];
+    check(page.text.includes('<dt>recipient\\u{000A × 2}amount</dt><dd>Hanako\n\n50</dd>'), page.text);
+    check(/dt~dt,dt~dt\+dd\{border-top:1px solid/.test(styles), 'a line between rows');
+    const choices = { type: 'array', title: 'one\n\ntwo', items: { type: 'string', enum: ['x'] }, enumNames: ['yes\n\nrecipient'] };
+    const schema = { type: 'object', properties: { choices, kind: { type: 'string', enum: ['a'], enumNames: ['no\ttab'] }, 'x\n\ny': { type: 'string' } } };
+    const form = await asking(t, schema), { ids: [id] } = await say(form.server, 'ada', 'go');
+    const { text } = await form.server.get(pathOf(await link(form.server, 'bot', id, 'ada')));
+    for (const part of ['<legend>one\\u{000A × 2}two</legend>', '> yes\\u{000A × 2}recipient</label>', '>no\\u{0009}tab</option>', '<label>x\\u{000A × 2}y<br>']) check(text.includes(part), `${part} in ${text}`);
+});
+
 test('what the card spells out is spelled out behind a link, too: look-alikes, strokes, digits, blanks and names', async (t) => {
     const values = { amount: 50, recipient: `Hanako${' '.repeat(400)}Mallory`, 'name ': 'H\u0251nako', '': 'paypa\u217c', struck: '5\u0335000', host: 'bank.com\u2044evil', point: 'a\u0589b',
         digits: '\u0660\u0665', whole: '\u13da\u13bb\u13ac', lines: 'one\ntwo', none: '' };

@@ -14,6 +14,17 @@ static bool shows(const char *text, const char *want)
     return same;
 }
 
+static bool names(const char *text, const char *want)
+{
+    struct buf b;
+    buf_init(&b, 0);
+    guise_name(&b, str_c(text));
+    bool same = str_is(buf_view(&b), want);
+    if (!same) printf("%.*s\n", (int)b.len, b.ptr ? b.ptr : "");
+    buf_done(&b);
+    return same;
+}
+
 TEST(ordinary_text_of_many_languages_is_no_guise)
 {
     static const char *const texts[] = { "",
@@ -75,6 +86,16 @@ TEST(signs_points_strokes_and_digits_are_spelled_out)
     CHECK(shows("a\u2024\u2024 \u201aso\u2018", "a\u2024\u2024 \u201aso\u2018"));
     CHECK(shows("\u0660\u0665 \u09ea4", "\\u{0660}\\u{0665} \\u{09EA}4"));
     CHECK(shows("\u0966\u0967", "\\u{0966}\\u{0967}"));
+}
+
+TEST(ends_of_lines_and_tabs_in_a_name_are_spelled_out)
+{
+    CHECK(names("recipient\n\namount", "recipient\\u{000A × 2}amount"));
+    CHECK(names("a\r\n\tb\n c", "a\\u{000D}\\u{000A}\\u{0009}b\\u{000A} c"));
+    CHECK(names("a\n    b\n", "a\\u{000A}\\u{0020 × 4}b\\u{000A}"));
+    CHECK(names("first name, \u6771\u4eac\u3000\u592a\u90ce p\u0430y",
+                "first name, \u6771\u4eac\u3000\u592a\u90ce p\\u{0430}y"));
+    CHECK(names("", ""));
 }
 
 TEST(blanks_that_push_what_follows_away_are_counted)

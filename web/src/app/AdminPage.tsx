@@ -156,13 +156,13 @@ function Row({ record: r }: { record: ApprovalRecord }) {
     <tr data-status={r.status}>
       <td data-name={asked}>{r.requested_at && <time dateTime={r.requested_at}>{fullTime(r.requested_at)}</time>}</td>
       <td data-name={whose}>
-        <Revealed text={r.owner ?? ''} />
+        <Revealed text={r.owner ?? ''} name />
       </td>
       <td data-name={what}>
         <Sentence text={r.ask ?? t.runWhat(humanName(r.tool ?? ''))} input={r.input} />
       </td>
       <td data-name={by}>
-        {r.decided_by && <Revealed text={r.decided_by} />}
+        {r.decided_by && <Revealed text={r.decided_by} name />}
         {r.decided_via && <small> {wayOf(r.decided_via)}</small>}
       </td>
       <td data-name={decided}>{r.decided_at && <time dateTime={r.decided_at}>{fullTime(r.decided_at)}</time>}</td>
@@ -248,7 +248,7 @@ function Figures({ rows }: { rows: Figure[] }) {
         {rows.map(([name, n, money]) => (
           <tr key={name}>
             <th scope="row">
-              <Revealed text={name} />
+              <Revealed text={name} name />
             </th>
             <td>
               {n > 0 && <span className="used" style={{ inlineSize: `${(100 * n) / most}%` }} />}

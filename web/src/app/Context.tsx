@@ -35,7 +35,7 @@ export function Context({ record }: { record: ApprovalRecord }) {
       <div ref={box} className="inbox-said" role="group" aria-label={t.contextOf} tabIndex={0}>
         {lines.map((line, i) => (
           <p key={i}>
-            <b>{line.role === 'user' ? <Revealed text={record.owner ?? ''} /> : t.assistant}</b>
+            <b>{line.role === 'user' ? <Revealed text={record.owner ?? ''} name /> : t.assistant}</b>
             <span dir="auto">
               <Revealed text={line.text} />
               {line.cut && '…'}

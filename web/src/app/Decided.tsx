@@ -117,7 +117,7 @@ function DecidedLine({ record }: { record: ApprovalRecord }) {
         <span className="inbox-facts meta">
           {record.owner && (
             <span>
-              {t.forWhom} <Revealed text={record.owner} />
+              {t.forWhom} <Revealed text={record.owner} name />
             </span>
           )}
           {record.decided_at && <span>{verdictOf(record, chat.name)}</span>}
@@ -141,7 +141,7 @@ function DecidedLine({ record }: { record: ApprovalRecord }) {
           {record.replaces ? <ChangedArguments input={record.input} was={record.replaces.input} /> : <Arguments input={record.input} />}
           <p className="meta">
             <code>
-              <Revealed text={record.tool} />
+              <Revealed text={record.tool} name />
             </code>
           </p>
         </div>

@@ -58,7 +58,7 @@ function GrantRow({ grant: g, onRevoke }: { grant: Grant; onRevoke: (id: string)
     <li className="inbox-row grant-row" data-grant={g.status}>
       <p className="inbox-ask">
         <code>
-          <Revealed text={g.tool} />
+          <Revealed text={g.tool} name />
         </code>
       </p>
       <p className="meta">

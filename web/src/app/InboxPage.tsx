@@ -182,7 +182,7 @@ function DrawnLine({ record, me, urgency, now, whole, open, toggle, onDone }: Li
           <span className="inbox-facts meta">
             {who && (
               <span>
-                <Revealed text={who} />
+                <Revealed text={who} name />
               </span>
             )}
             {record.requested_at && (

@@ -123,7 +123,7 @@ export function ApprovalCard({ call, docked = false, from, forWhom = t.you }: Pr
           <Icon name={toolIcon(call.name)} size={16} />
           <span>
             <code>
-              <Revealed text={call.name} />
+              <Revealed text={call.name} name />
             </code>{' '}
             {whereOf(chat.tool(call.name), forWhom)}
           </span>

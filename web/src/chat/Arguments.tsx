@@ -12,9 +12,9 @@ import { reveal } from './reveal';
 import { values, valuesIn } from './sentence';
 import { number, t } from '../words';
 
-/** Text of others, in its order, with what is not what it seems made visible. */
-export function Revealed({ text, part = false }: { text: string; part?: boolean }) {
-  const pieces = reveal(text, part).map((p, i) =>
+/** Text of others, in its order, with what is not what it seems made visible: `part` of a text of ours, or a `name`. */
+export function Revealed({ text, part = false, name = false }: { text: string; part?: boolean; name?: boolean }) {
+  const pieces = reveal(text, part ? 'part' : name ? 'name' : 'whole').map((p, i) =>
     p.hidden ? (
       <mark key={i} className="hidden-char" title={p.hidden}>
         <InOrder text={p.text} /> <small>({p.hidden})</small>
@@ -148,7 +148,7 @@ function Shown({ text, kind }: { text: string; kind: 'name' | 'value' | 'json' }
         </pre>
       ) : (
         <bdi ref={box} className={kind === 'name' ? 'arg-name' : 'arg'} tabIndex={long ? 0 : undefined}>
-          {text === '' ? <i className="meta">{t.empty}</i> : <Revealed text={text} />}
+          {text === '' ? <i className="meta">{t.empty}</i> : <Revealed text={text} name={kind === 'name'} />}
           <OrderNote text={text} />
         </bdi>
       )}

@@ -11,7 +11,7 @@ import { NamedRow, namesWidth, OrderNote, Revealed, ValueOf } from './Arguments'
 import { useChat } from './context';
 import { changesOf, fieldOfError, fieldsOf, filledOf, formFields, shownText, type Field, type Texts, type Wrong } from './fields';
 import { mixes } from './order';
-import { reveal } from './reveal';
+import { reveal, seen } from './reveal';
 
 const drafts = new Map<string, Texts>();
 
@@ -161,7 +161,7 @@ function FieldRow({ field, fresh = false, text, error, onText }: RowProps) {
     <tr data-field={field.pointer} data-changed={changed}>
       <th scope="row">
         <label htmlFor={id}>
-          <Revealed text={labelOf(field)} />
+          <Revealed text={labelOf(field)} name />
         </label>
       </th>
       <td>
@@ -217,7 +217,7 @@ function Input({ id, field, text, about, wrong, onText }: InputProps): ReactNode
           {(!field.required || field.text === '') && <option value="">{t.empty}</option>}
           {field.names.map((name, i) => (
             <option key={i} value={i}>
-              {name}
+              {seen(name)}
             </option>
           ))}
         </select>

@@ -63,10 +63,10 @@ export function Caption({ artifact, by }: { artifact: Artifact; by: string }) {
   return (
     <span className="made-by">
       <strong>
-        <Revealed text={artifact.title.slice(0, 120)} />
+        <Revealed text={artifact.title.slice(0, 120)} name />
       </strong>
       <small>
-        {rich(t.madeBy, { tool: <code><Revealed text={by} /></code> })}
+        {rich(t.madeBy, { tool: <code><Revealed text={by} name /></code> })}
       </small>
     </span>
   );

@@ -50,7 +50,7 @@ function Chip({ label, value }: { label: string; value: string }) {
       title={long ? t.chipFill : t.chipSend}
       onClick={(e) => (e.shiftKey || long ? chat.fill(value) : chat.send(value))}
     >
-      <Revealed text={label} />
+      <Revealed text={label} name />
       {other && (
         <small>
           <Revealed text={long ? `${value.slice(0, shownMax)}…` : value} />
@@ -87,7 +87,7 @@ function ActionButton({ action }: { action: SuggestedAction }) {
       >
         {p.state === 'done' && <Icon name="check" size={16} />}
         {style === 'warning' && p.state !== 'done' && <Icon name="warning" size={16} />}
-        <Revealed text={action.label} />
+        <Revealed text={action.label} name />
         {p.state === 'busy' && '…'}
       </button>
       {p.state === 'failed' && (

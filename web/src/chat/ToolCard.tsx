@@ -38,7 +38,7 @@ function AskedBelow({ call }: { call: Call }) {
     <p className="asked" data-call={call.id}>
       <Icon name="shield" size={16} />
       <span>
-        {rich(mayAnswer(call.approval!, chat.mayDecide) ? t.waitsBelow : t.waitsApprover, { tool: <code><Revealed text={call.name} /></code> })}
+        {rich(mayAnswer(call.approval!, chat.mayDecide) ? t.waitsBelow : t.waitsApprover, { tool: <code><Revealed text={call.name} name /></code> })}
       </span>
     </p>
   );
@@ -90,7 +90,7 @@ function ToolCard({ call }: { call: Call }) {
       {running && <Bar call={call} />}
       <button type="button" className="tool-head" aria-expanded={open} aria-controls={body} onClick={() => setOpen(!open)}>
         <Icon name={toolIcon(call.name)} size={18} />
-        <code className="tool-name">{call.name ? <Revealed text={call.name} /> : t.tool}</code>
+        <code className="tool-name">{call.name ? <Revealed text={call.name} name /> : t.tool}</code>
         <span className="tool-summary">
           <Revealed text={(announcing ? call.intent : undefined) ?? summaryOf(call)} part />
         </span>

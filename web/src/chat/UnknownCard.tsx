@@ -32,7 +32,7 @@ export function UnknownCard({ call }: { call: Call }) {
         <span>{t.unknownTitle}</span>
       </h3>
       <p>
-        {rich(t.unknownBody, { tool: <code><Revealed text={call.name} /></code>, why: <Revealed text={call.error ?? t.unknownWhy} part /> })}
+        {rich(t.unknownBody, { tool: <code><Revealed text={call.name} name /></code>, why: <Revealed text={call.error ?? t.unknownWhy} part /> })}
       </p>
       {hasRecord(call) ? <ApprovalRecordLine call={call} whole /> : <Arguments input={inputOf(call)} />}
       {check && <CheckLine check={check} />}

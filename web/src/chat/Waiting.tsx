@@ -81,7 +81,7 @@ function From({ record, who }: { record: ApprovalRecord; who: string | null }) {
   if (!who && !record.said) return null;
   const name = (
     <b>
-      <Revealed text={who ?? ''} />
+      <Revealed text={who ?? ''} name />
     </b>
   );
   return (

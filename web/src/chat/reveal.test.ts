@@ -30,6 +30,15 @@ test('blanks that push what follows away are named, and indented lines are not',
   expect(marked('An end.  A beginning.')).toEqual([]);
 });
 
+test('in a name ends of lines and tabs are hidden characters like others', () => {
+  const named = (text: string) => reveal(text, 'name').flatMap((p) => (p.hidden ? [`${p.text} ${p.hidden}`] : []));
+  expect(named('recipient\n\namount')).toEqual(['U+000A × 2 line break']);
+  expect(named('a\r\n\tb\n c')).toEqual(['U+000D line break', 'U+000A line break', 'U+0009 tab', 'U+000A line break']);
+  expect(named('a\n    b')).toEqual(['U+000A line break', 'U+0020 × 4 spaces in a row']);
+  expect(named('first name, 東京\u3000太郎')).toEqual([]);
+  expect(marked('recipient\n\namount')).toEqual([]);
+});
+
 test('a blank is named by where it stands', () => {
   const names = (text: string) => reveal(text).flatMap((p) => (p.hidden ? [p.hidden] : []));
   expect(names(' Ken')).toEqual(['space at the start']);
@@ -69,6 +78,7 @@ test('names within sentences are plain text, and hide nothing', () => {
   expect(seen('ada')).toBe('ada');
   expect(seen('ad\u200ba')).toBe('ad⟨U+200B⟩a');
   expect(seen('\u202efay')).toBe('⟨U+202E⟩fay');
+  expect(seen('ada\n\nfay')).toBe('ada⟨U+000A × 2⟩fay');
 });
 
 test('words that look like other words are marked', () => {

@@ -19,6 +19,8 @@ export interface Piece {
 
 const names: Record<number, keyof Words['hidden']> = {
   0x0009: 'tab',
+  0x000a: 'lineBreak',
+  0x000d: 'lineBreak',
   0x00a0: 'nbsp',
   0x00ad: 'softHyphen',
   0x034f: 'joiner',
@@ -70,18 +72,27 @@ const invisible = new RegExp(
 );
 
 /* Blanks that push what follows out of sight. One ideographic space is writing; lines may be indented. */
-const gaps = '(?<=\\S)(?:[ \\t\\u3000]{3,}|[ \\t]*\\t[ \\t]*|\\u3000{2,})';
+const gap = '(?:[ \\t\\u3000]{3,}|[ \\t]*\\t[ \\t]*|\\u3000{2,})';
+const gaps = `(?<=\\S)${gap}`;
 const within = new RegExp(`${invisible.source}|${gaps}`, 'gu');
 
 /* Also what hangs over at the ends of a whole value. */
 const hanging = new RegExp(`${invisible.source}|^[ \\u3000]+|[ \\u3000]+$|${gaps}`, 'gu');
 
-/** The text in pieces, those marked that are not what they seem. Blanks at its ends are ordinary when it is `part` of a text. */
-export function reveal(text: string, part = false): Piece[] {
+/* What is called by it stands in one line: with lines of its own it would pass for several. */
+const broken = new RegExp(`${invisible.source}|^[ \\u3000]+|[ \\u3000]+$|${gap}|\\n`, 'gu');
+
+const patterns = { whole: hanging, part: within, name: broken };
+
+/**
+ * The text in pieces, those marked that are not what they seem. Blanks at its ends are ordinary when it is `part` of a
+ * text; ends of lines and tabs are when it is no `name`.
+ */
+export function reveal(text: string, as: keyof typeof patterns = 'whole'): Piece[] {
   const out: Piece[] = [];
   const foreign = foreignWords(text);
   let at = 0;
-  for (const m of text.matchAll(part ? within : hanging)) {
+  for (const m of text.matchAll(patterns[as])) {
     if (m.index > at) out.push(...words(text.slice(at, m.index), foreign));
     const space = m.index === 0 ? 'startSpace' : m.index + m[0].length === text.length ? 'endSpace' : 'spaces';
     for (const c of m[0]) hide(out, c, c === ' ' ? t.hidden[space] : nameOf(c));
@@ -167,7 +178,7 @@ export const lists = { strays, signs, dots, strikes: new RegExp(strikes, 'u'), t
 
 /** The same in one line of plain text, for names within sentences. */
 export function seen(text: string): string {
-  return reveal(text).map((p) => (p.hidden && p.text.startsWith('U+') ? `⟨${p.text}⟩` : p.hidden ? `${p.text} (${p.hidden})` : p.text)).join('');
+  return reveal(text, 'name').map((p) => (p.hidden && p.text.startsWith('U+') ? `⟨${p.text}⟩` : p.hidden ? `${p.text} (${p.hidden})` : p.text)).join('');
 }
 
 /** With what turns text around by its number: for answers, where much that is hidden belongs to some language. */

@@ -632,6 +632,7 @@ export const de: Words = {
     widths: 'breite und schmale Buchstaben gemischt',
     spaces: 'mehrere Leerzeichen',
     tab: 'Tabulator',
+    lineBreak: 'Zeilenumbruch',
     digits: 'Ziffern einer anderen Schrift',
   },
 };

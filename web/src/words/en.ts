@@ -654,6 +654,7 @@ export const en = {
     widths: 'wide and narrow letters',
     spaces: 'spaces in a row',
     tab: 'tab',
+    lineBreak: 'line break',
     digits: 'digits of another script',
   },
 };

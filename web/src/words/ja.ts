@@ -611,6 +611,7 @@ export const ja: Words = {
     widths: '全角と半角の混在',
     spaces: '連続する空白',
     tab: 'タブ',
+    lineBreak: '改行',
     digits: '別の文字体系の数字',
   },
 };
