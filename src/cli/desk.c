@@ -1,10 +1,13 @@
 /* desk.c -- see desk.h. */
 #include <curl/curl.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/guise.h"
 #include "base/order.h"
+#include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/desk.h"
 #include "cli/keys.h"
@@ -15,6 +18,8 @@
 #define ANSWER_MAX  (64u * 1024 * 1024) /* of the server; 500 requests with large inputs fit */
 #define CHOICE_MAX  64                  /* of what is typed; no answer is as long */
 #define WAIT_MS     30000L
+#define ROW_AT      11 /* the column where a row's words begin, behind its name */
+#define COLUMNS     80 /* of a screen that does not say */
 
 void desk_init(struct desk *k, const char *url)
 {
@@ -115,24 +120,86 @@ static void put_ordered(FILE *out, struct str s)
     }
 }
 
-void desk_put(FILE *out, struct str s, enum glyph_way way)
+/* What is no screen takes lines of any length. */
+static size_t width_of(FILE *out)
+{
+    struct winsize w;
+
+    if (!isatty(fileno(out))) return SIZE_MAX;
+    if (ioctl(fileno(out), TIOCGWINSZ, &w) != 0 || !w.ws_col) return COLUMNS;
+    return w.ws_col > 2 * ROW_AT ? w.ws_col : 2 * ROW_AT;
+}
+
+/* Its beginning that fits: whole characters with their marks, rather a column too many for each. */
+static struct str cut_to(struct str s, size_t columns)
+{
+    size_t   at = 0, used = 0;
+    unsigned n;
+
+    for (uint32_t cp; at < s.len; at += n) {
+        n = utf8_decode(str_from(s, at), &cp);
+        if (!glyph_mark(cp)) used += cp < 0x80 ? 1 : 2;
+        if (used > columns) break;
+    }
+    return str_cut(s, at);
+}
+
+/* From the column `at` on. What does not fit goes on below, where no row of ours begins: a terminal
+ * that broke it itself would begin at the left, and words of a model stood there as rows. */
+static void put_folded(FILE *out, struct str s, size_t at)
+{
+    size_t     width = width_of(out) - 1; /* some terminals go on by themselves after the last */
+    struct str part = cut_to(s, width - at);
+
+    put_ordered(out, part);
+    while ((s = str_from(s, part.len)).len) {
+        part = cut_to(s, width - ROW_AT);
+        fprintf(out, "\n%*s", ROW_AT, "");
+        put_ordered(out, part);
+    }
+}
+
+/* In one line also without what pushes, and without disguise. */
+static void show(struct buf *out, struct str s, enum glyph_way way)
 {
     struct buf safe;
 
     buf_init(&safe, 0);
-    glyph_show(&safe, s, way);
-    if (safe.err) fputs("(out of memory)", out);
-    else if (way == GLYPH_TEXT) fwrite(safe.ptr ? safe.ptr : "", 1, safe.len, out);
-    else put_ordered(out, buf_view(&safe));
+    glyph_show(way == GLYPH_TEXT ? out : &safe, s, way);
+    if (way != GLYPH_TEXT) guise_name(out, buf_view(&safe));
+    if (safe.err) out->err = safe.err;
     buf_done(&safe);
+}
+
+void desk_put(FILE *out, struct str s, enum glyph_way way)
+{
+    struct buf shown;
+
+    buf_init(&shown, 0);
+    show(&shown, s, way);
+    if (shown.err) fputs("(out of memory)", out);
+    else if (way == GLYPH_TEXT) fwrite(shown.ptr ? shown.ptr : "", 1, shown.len, out);
+    else put_ordered(out, buf_view(&shown));
+    buf_done(&shown);
+}
+
+static void put_row(FILE *out, struct str s, enum glyph_way way, size_t at)
+{
+    struct buf shown;
+
+    buf_init(&shown, 0);
+    show(&shown, s, way);
+    if (shown.err) fputs("(out of memory)", out);
+    else put_folded(out, buf_view(&shown), at);
+    buf_done(&shown);
 }
 
 /* "  name     words"; nothing when there are none. */
 static void line(FILE *out, const char *name, struct str s, enum glyph_way way)
 {
     if (!s.len) return;
-    fprintf(out, "  %-9s", name);
-    desk_put(out, s, way);
+    fprintf(out, "  %-*s", ROW_AT - 2, name);
+    put_row(out, s, way, ROW_AT);
     fputc('\n', out);
 }
 
@@ -215,7 +282,7 @@ void desk_show(const struct desk *k, const struct jv *a, size_t number, size_t a
     }
     fputs("\n  ", stdout);
     desk_style(k, stdout, "\033[1m");
-    desk_put(stdout, jv_str_at(a, "ask"), GLYPH_LINE);
+    put_row(stdout, jv_str_at(a, "ask"), GLYPH_LINE, 2);
     desk_style(k, stdout, "\033[0m");
     putchar('\n');
     if (input) line(stdout, "input", input->raw, GLYPH_LINE);

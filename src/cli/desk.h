@@ -4,7 +4,9 @@
  * and key, asking it, showing what strangers wrote, and a yes or no to what waits.
  *
  * Words of models, tools and people are shown by desk_put alone, so that none of them does anything
- * to the terminal (glyph_show) or turns around what stands beside it (order.h). The server decides
+ * to the terminal (glyph_show) or turns around what stands beside it (order.h); in one line they
+ * push nothing away and are in no disguise (guise.h). Rows of a request that are longer than the
+ * screen go on below their words, so that none of theirs passes for one of ours. The server decides
  * whether an answer counts; this asks by the same door as everybody.
  */
 #ifndef PARLEY_CLI_DESK_H

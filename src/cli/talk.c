@@ -88,6 +88,7 @@ static void note(struct chat *c, const char *sentence)
 
 static void put_short(FILE *out, struct str s)
 {
+    s = str_trim(s);
     size_t len = s.len > SHORT ? SHORT : s.len;
 
     while (len < s.len && len && (s.ptr[len] & 0xc0) == 0x80) len--; /* whole characters */

@@ -99,6 +99,21 @@ test('words of models, tools and people do nothing to the terminal', async (t) =
     same(told, [['/v1/approvals/c%2F..%2F1%3F', '{"confirmed":true}']]);
 });
 
+test('an argument makes no rows of its own in a terminal: blanks are counted, and what goes on below stands apart', async (t) => {
+    const far = `Hanako${' '.repeat(400)}`, rows = '  asked by bob'.repeat(60), wide = '\u6771\u4eac'.repeat(60);
+    const { url } = await desk(t, [{ id: 'c', tool: 'pay', owner: 'ada', ask: `Send 5 to "${far}"?${rows}`, input: { to: far, rows, wide, name: 'p\u0430ypal', digits: '5\u0660' }, said: rows, thread: 't' }]);
+    const s = terminal(t, ['approvals', url]);
+    await s.shows(PROMPT);
+    s.type('q\n');
+    same(await s.gone, 0, s.shown);
+    const columns = (line) => [...line].reduce((n, c) => n + (c > '\x7f' ? 2 : 1), 0), lines = s.shown.replace(/\x1b\[\d+m/g, '').split(/\r?\n/);
+    same(lines.filter((l) => columns(l) > 80), [], 'the terminal wraps nothing');
+    same(lines.filter((l) => /^ {0,10}asked by/.test(l)), ['  asked by ada'], 'rows that say who asks');
+    same(lines.filter((l) => l && !/^(?:1 of 1| {2}(?:Send|input|asked by|said|thread|id|yes or no)| {11,13}\S)/.test(l)), [], 'what goes on begins below the words');
+    const { out } = await parley(['approvals', url]);
+    for (const part of ['"to":"Hanako\\u{0020 × 400}"', 'Send 5 to "Hanako\\u{0020 × 400}"?  asked', 'p\\u{0430}ypal', '5\\u{0660}']) check(out.includes(part), `${part} in ${out}`);
+});
+
 test('letters that are written from right to left turn nothing around in a terminal', async (t) => {
     const { url } = await desk(t, [{ id: 'c', tool: 'pay', ask: 'Send 100\u05d0 5000 to \u05d3\u05e0\u05d9 \u05db\u05d4\u05df?', input: { to: '7\u05d1 8' }, said: '9\u05d2 1', thread: 't' }]);
     const { out } = await parley(['approvals', url]);
