@@ -420,6 +420,13 @@ static bool on_stray(struct store_walk *w, const struct walk_stray *s)
     return true;
 }
 
+/* Told by the walk, denied by a server: nothing above sees that. */
+static bool on_fault(struct store_walk *w, struct str sentence)
+{
+    found(WORK(w), STR_FMT, STR_ARG(sentence));
+    return true;
+}
+
 /* --- the whole --------------------------------------------------------------------- */
 
 /* Noted, and neither a log nor a stub. */
@@ -443,7 +450,8 @@ enum err verify_store(struct verify *v, struct str url, struct arena *a, struct 
                                   .fact = on_fact,
                                   .log_end = on_log_end,
                                   .stub = on_stub,
-                                  .stray = on_stray },
+                                  .stray = on_stray,
+                                  .fault = on_fault },
                            .v = v,
                            .a = a };
     enum err         e;

@@ -13,6 +13,7 @@
  *   sqlite_read.c    what the reader thread does with a request
  *   sqlite_find.c    ... and the finder with a search
  *   sqlite_walk.c    all of it, for whoever looks at everything
+ *   sqlite_sound.c   ... and whether a server finds it there
  *   sqlite_fault.c   in test builds: writes, syncs and memory that fail when told to
  *
  * A struct db is used by one thread at a time: opened and closed by the loop

@@ -122,6 +122,7 @@ static enum err walk(struct db *d, struct walk_at *at)
     if (!e) e = each(d, S_STUBS, at, tell_stub);
     if (!e && all && at->w->stray) e = each(d, S_STRAYS, at, tell_stray);
     if (!e && at->w->row) e = each(d, S_ROWS, at, tell_kept);
+    if (!e && all && at->w->fault) e = db_sound(d, at);
     return e;
 }
 

@@ -40,10 +40,14 @@ struct walk_stray {
 };
 
 /* Each may be NULL; false ends the walk. Texts are valid during the call. A log is told before its
- * facts, and its end after them. */
+ * facts, and its end after them.
+ *
+ * `fault` is a sentence about a file: what stands in it where a server does not find it, because a
+ * name is a blob, or an index lacks it (sqlite_sound.c). Of a database none is told: its columns
+ * have one type, and its indexes are its own. */
 struct store_walk {
     /* of this owner only, of this thread (of whomever) only; STR_NONE: of all. Checkpoints and
-     * strays are told when both are absent. */
+     * strays and faults are told when both are absent. */
     struct str owner, thread;
     bool (*checkpoint)(struct store_walk *w, uint64_t number, struct str line);
     bool (*log)(struct store_walk *w, const struct walk_log *l);
@@ -52,6 +56,7 @@ struct store_walk {
     bool (*log_end)(struct store_walk *w, const struct walk_log *l);
     bool (*stub)(struct store_walk *w, const struct walk_stub *s);
     bool (*stray)(struct store_walk *w, const struct walk_stray *s);
+    bool (*fault)(struct store_walk *w, struct str sentence);
     /* What is kept beside the logs (store_session) under keys that begin with `rows`, at the
      * end. */
     struct str rows;

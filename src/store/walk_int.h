@@ -24,4 +24,9 @@ MUST_CHECK enum err sqlite_walk(struct str url, struct walk_at *at, struct arena
                                 struct str *why);
 MUST_CHECK enum err pg_walk(struct str url, struct walk_at *at, struct arena *a, struct str *why);
 
+struct db;
+/* Tells at->w->fault whatever keeps a server from finding what stands in its file: the schema, the
+ * types of values, the indexes. Reads all of it; in the walk's transaction. */
+MUST_CHECK enum err db_sound(struct db *d, struct walk_at *at);
+
 #endif

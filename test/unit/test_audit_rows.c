@@ -187,6 +187,119 @@ STORE_TEST(no_column_of_these_tables_is_forgotten_above)
     }
 }
 
+/* --- every type -----------------------------------------------------------------------------
+
+ * A file takes a value of any type in any column, and a blob equals no text: what has one for a
+ * name is not found by it. (A database refuses that.) */
+
+/* The table's own number, of which the file itself sees to it that it is one. */
+static bool is_number_of(struct fix *f, const char *table, struct str column)
+{
+    return suite_ask_file(arena_printf(&f->arena,
+                                       "SELECT count(*) FROM pragma_table_info('%s') WHERE pk AND"
+                                       " type = 'INTEGER' AND name = '" STR_FMT "'",
+                                       table, STR_ARG(column))
+                              .ptr) > 0;
+}
+
+static void try_types(struct fix *f, const char *table)
+{
+    struct str rest = str_from(suite_columns(f, table), 1), name;
+
+    save(table);
+    while (str_split(&rest, ' ', &name) && name.len) {
+        struct column c = { .table = table, .name = arena_dup(&f->arena, name).ptr };
+        if (is_number_of(f, table, name)) continue;
+        change(&c,
+               "UPDATE %1$s SET %2$s = CASE typeof(%2$s) WHEN 'blob' THEN CAST(%2$s AS TEXT)"
+               " ELSE CAST(ifnull(%2$s, '') AS BLOB) END WHERE rowid = (SELECT max(rowid) FROM"
+               " %1$s)",
+               "");
+        bool found = audit_problems(f, last) > 0;
+        CHECK(found);
+        if (!found) printf("    %s.%s\n", table, c.name);
+        put_back(&c);
+    }
+    CHECK(audit_problems(f, last) == 0);
+}
+
+STORE_TEST(a_value_of_another_type_is_found_in_every_column)
+{
+    if (!is_sqlite()) return;
+    audit_prepare(f);
+    CHECK(fix_remove(f, "ann", "u", "{\"calls\":[]}", 10) == OK);
+    for (size_t t = 0; t < TABLES; t++) try_types(f, tables[t]);
+    sign_keys_done(&keys);
+}
+
+/* What keeps a server from what stands in the file, how that is told, and how it is undone. */
+#define BY_NAME "CREATE UNIQUE INDEX thread_by_name ON thread(owner, name)"
+static const struct hiding {
+    const char *what, *sql, *told, *undo;
+} hidings[] = {
+    { "whose it is as a blob", "UPDATE thread SET owner = CAST(owner AS BLOB) WHERE name = 't'",
+      "conversation t of ann: it is in the file, and a server that asks for it does not find it;",
+      "UPDATE thread SET owner = CAST(owner AS TEXT)" },
+    { "how it is called as a blob", "UPDATE thread SET name = CAST(name AS BLOB) WHERE name = 't'",
+      "conversation t of ann: it is in the file, and a server that asks for it does not find it;",
+      "UPDATE thread SET name = CAST(name AS TEXT)" },
+    { "an index that lacks it",
+      "DROP INDEX thread_by_name;" BY_NAME " WHERE name <> 't';"
+      "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = '" BY_NAME "'"
+      " WHERE name = 'thread_by_name'",
+      "conversation t of ann: it is in the file, and a server that asks for it does not find it;",
+      "DROP INDEX thread_by_name;" BY_NAME },
+    { "another index that lacks it: no list has it",
+      "DROP INDEX thread_by_change;"
+      "CREATE INDEX thread_by_change ON thread(owner, source, updated_ms, id) WHERE name <> 't';"
+      "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql ="
+      " 'CREATE INDEX thread_by_change ON thread(owner, source, updated_ms, id)'"
+      " WHERE name = 'thread_by_change'",
+      "the table thread is damaged: row 1 missing from index thread_by_change;",
+      "DROP INDEX thread_by_change;"
+      "CREATE INDEX thread_by_change ON thread(owner, source, updated_ms, id)" },
+    { "no index", "DROP INDEX thread_by_name",
+      "the index thread_by_name of the file is not as parley makes it;", BY_NAME },
+    { "names that are equal to what they are not",
+      "DROP INDEX thread_by_name;"
+      "CREATE UNIQUE INDEX thread_by_name ON thread(owner, name COLLATE NOCASE)",
+      "the index thread_by_name of the file is not as parley makes it;",
+      "DROP INDEX thread_by_name;" BY_NAME },
+    { "a trigger",
+      "CREATE TRIGGER gone AFTER INSERT ON fact BEGIN DELETE FROM fact WHERE rowid = new.rowid;"
+      " END",
+      "a trigger gone works on the table fact of the file, and parley makes none;",
+      "DROP TRIGGER gone" },
+};
+
+STORE_TEST(what_a_server_would_not_find_in_its_file_is_told_by_its_name)
+{
+    if (!is_sqlite()) return;
+    audit_prepare(f);
+    for (size_t i = 0; i < sizeof hidings / sizeof *hidings; i++) {
+        suite_sql(hidings[i].sql, "");
+        CHECK(audit_problems(f, last) > 0);
+        bool told = str_find(said, str_c(hidings[i].told)) >= 0;
+        CHECK(told);
+        if (!told) printf("    %s: " STR_FMT "\n", hidings[i].what, STR_ARG(said));
+        suite_sql(hidings[i].undo, "");
+        CHECK(audit_problems(f, last) == 0);
+    }
+    sign_keys_done(&keys);
+}
+
+STORE_TEST(what_an_operator_added_to_the_file_is_no_problem)
+{
+    if (!is_sqlite()) return;
+    audit_prepare(f);
+    suite_sql("CREATE TABLE mine(x); INSERT INTO mine VALUES(1), ('a'), (x'00');"
+              "CREATE INDEX fact_by_time ON fact(at_ms); CREATE VIEW titles AS SELECT title FROM"
+              " thread; ANALYZE",
+              "");
+    CHECK(audit_problems(f, last) == 0);
+    sign_keys_done(&keys);
+}
+
 /* --- every row ------------------------------------------------------------------------------ */
 
 /* What somebody who can write the store does to whole rows; what is found against the store's own
