@@ -168,11 +168,12 @@ function call(o, log) {
         problem(`${log.thread}: of call ${o.call} something else is told than its facts say`);
     else log.calls.get(o.call).told = true;
 }
-function namesIn(line) {
+function namesIn(line) {                                    // how many: texts with a colon behind them, whatever blank is between
+    const colon = /\s*:/y;
     let names = 0, open = false;
     for (let i = 0; i < line.length; i++)
         if (line[i] === '\\') i++;
-        else if (line[i] === '"' && (open = !open) === false && line[i + 1] === ':') names++;
+        else if (line[i] === '"' && (open = !open) === false && (colon.lastIndex = i + 1, colon.test(line))) names++;
     return names;
 }
 const members = (v) => (v && typeof v === 'object' ? Object.values(v).reduce((n, x) => n + members(x), Array.isArray(v) ? 0 : Object.keys(v).length) : 0);

@@ -68,7 +68,8 @@ function* forgeries(all) {
             yield [`${name}: there twice, far from each other`, text.toSpliced(i ? 0 : text.length, 0, text[i])];
             if (next) yield [`${name}: changed places with the next of its kind`, swap(i, next)];
             if (i + 1 < all.length && kind(all[i + 1]) !== name) yield [`${name}: changed places with the next`, swap(i, i + 1)];
-            yield [`${name}: with a member twice`, text.with(i, `{"type":"x",${text[i].slice(1)}`)];
+            for (const gap of ['', ' ', '\t', '\r', '  \t '])
+                yield [`${name}: with a member twice, ${JSON.stringify(gap)} before its colon`, text.with(i, `{"type"${gap}:"x",${text[i].slice(1)}`)];
             if (i === at[0]) for (const [what, x] of members(all[i], name)) yield [what, text.with(i, JSON.stringify(x))];
         }
     yield ['a line of no kind', text.toSpliced(1, 0, '{"type":"note","text":"all is well"}')];
