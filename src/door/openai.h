@@ -45,12 +45,12 @@ struct openai_turn {
     struct str               told;  /* the response to tell */
     /* openai_past.c: the command that begins a thread, and whose effects it is to carry */
     struct command          *begins;
-    struct openai_past      *past;
+    struct str              *past; /* threads */
     size_t                   past_count, past_next;
     struct follower          rest; /* of the next one, while it is still being answered */
-    /* openai_find.c: the whole of it first, then what is shorter; and the next to be looked up */
+    /* openai_find.c: the whole of it first, then what is shorter */
     struct openai_beginning *beginnings;
-    size_t                   beginning_count, beginning;
+    size_t                   beginning_count;
     struct str               effects; /* found so far: lists, with commas between */
     struct str               seen;    /* the newest of those; STR_NONE: there was none */
     struct str               tried;   /* the request id that was taken */
@@ -75,9 +75,9 @@ bool turn_is_second(struct openai_turn *t);
 /* A command of the turn, for its thread; NULL: no memory. */
 struct command *turn_command(struct openai_turn *t, enum command_kind kind,
                              void (*done)(struct command *, const struct receipt *));
-/* Asks the store for a key; `listed` gets the newest rows. */
-void            turn_lookup(struct openai_turn *t, const char *kind, struct str name,
-                            void (*listed)(struct openai_turn *, const struct store_row *, size_t));
+/* Asks the store for a key; `listed` gets the newest rows, at most so many. */
+void turn_lookup(struct openai_turn *t, const char *kind, struct str name, unsigned limit,
+                 void (*listed)(struct openai_turn *, const struct store_row *, size_t));
 
 /* --- openai_find.c --- */
 void       turn_find(struct openai_turn *t);
@@ -88,6 +88,9 @@ struct str turn_chain(struct openai_turn *t, const struct fold *f, const struct 
 struct str turn_exchange(struct openai_turn *t);
 /* False: no memory. None of a request that names what it continues. */
 bool       turn_beginnings(struct openai_turn *t);
+/* The chain of the first words that the person has in it: what began the same has the same.
+ * STR_NONE: none. */
+struct str turn_root(struct openai_turn *t);
 
 /* --- openai_act.c --- */
 /* The same request again: its response was left before it was whole. It is made anew, after what

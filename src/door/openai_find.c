@@ -15,6 +15,8 @@
 #include "door/openai.h"
 #include "run/chain.h"
 
+#define CANDIDATES 8 /* of several that were said alike the newest are looked at */
+
 enum rule { RULE_NAMED, RULE_TAIL, RULE_ITEM, RULE_WORDS, RULE_PART, RULE_HEADER, RULE_NEW };
 
 static void go_on(struct openai_turn *t)
@@ -119,7 +121,7 @@ static void named(struct openai_turn *t)
         else
             turn_refuse(t, 404, "conversation_not_found", "There is no such conversation.",
                         STR("conversation"));
-    } else if (t->q.previous.len) turn_lookup(t, "r:", str_cut(t->q.previous, 64), on_response);
+    } else if (t->q.previous.len) turn_lookup(t, "r:", str_cut(t->q.previous, 64), 1, on_response);
     else go_on(t);
 }
 
@@ -167,7 +169,7 @@ static void by_item(struct openai_turn *t)
         const struct oai_item *x = &t->q.items[i];
         struct str             response = response_of_item(t, x->id);
         if (response.len) {
-            turn_lookup(t, "r:", response, on_response);
+            turn_lookup(t, "r:", response, 1, on_response);
             return;
         }
         if (is_question_or_call(x->id)) {
@@ -352,7 +354,7 @@ static void on_candidates(struct openai_turn *t, const struct store_row *rows, s
 static void by_words(struct openai_turn *t)
 {
     size_t n = last_words(&t->q);
-    if (n) turn_lookup(t, "w:", hash_of(t, n), on_candidates);
+    if (n) turn_lookup(t, "w:", hash_of(t, n), CANDIDATES, on_candidates);
     else go_on(t);
 }
 
@@ -361,7 +363,7 @@ static void by_part(struct openai_turn *t)
 {
     size_t n = last_words(&t->q);
     while (n && !says(&t->q.items[n - 1], OAI_USER)) n--;
-    if (n) turn_lookup(t, "u:", hash_of(t, n), on_candidates);
+    if (n) turn_lookup(t, "u:", hash_of(t, n), CANDIDATES, on_candidates);
     else go_on(t);
 }
 
@@ -391,8 +393,6 @@ struct str turn_exchange(struct openai_turn *t)
     return t->chat.len ? exchange(t, t->q.tail, t->q.count) : STR_NONE;
 }
 
-#define BEGINNINGS_MAX 32
-
 static size_t spoken_count(const struct oai_request *q)
 {
     size_t n = 0;
@@ -412,12 +412,10 @@ static bool add_beginning(struct openai_turn *t, const struct chain *c, size_t a
     return t->beginnings[at].chain.len > 0;
 }
 
-/* Of very many the longest, and the first of all, by which most conversations are known. */
 bool turn_beginnings(struct openai_turn *t)
 {
     struct chain c;
-    size_t       all = spoken_count(&t->q), left = all;
-    size_t       count = all < BEGINNINGS_MAX ? all : BEGINNINGS_MAX;
+    size_t       count = spoken_count(&t->q), left = count;
     bool         ok = true;
     if (t->beginnings || t->q.previous.len || t->q.conversation.len) return true;
     t->beginnings = arena_array(turn_arena(t), count + 1, sizeof *t->beginnings);
@@ -426,16 +424,19 @@ bool turn_beginnings(struct openai_turn *t)
     for (size_t i = 0; ok && i < t->q.count; i++) {
         const struct oai_item *x = &t->q.items[i];
         if (role_of(x)) chain_add(&c, role_of(x), x->text);
-        if (!says(x, OAI_USER)) continue;
-        if (left == all) ok = add_beginning(t, &c, count, i + 1);
-        else if (left < count) ok = add_beginning(t, &c, left, i + 1);
-        left--;
+        if (says(x, OAI_USER)) ok = add_beginning(t, &c, left--, i + 1);
     }
     ok = ok && add_beginning(t, &c, 0, t->q.count);
     t->beginnings[0].exchange = turn_exchange(t);
     chain_done(&c);
     t->beginning_count = ok ? count + 1 : 0;
     return ok;
+}
+
+struct str turn_root(struct openai_turn *t)
+{
+    bool ok = turn_beginnings(t) && t->beginning_count;
+    return ok ? t->beginnings[t->beginning_count - 1].chain : STR_NONE;
 }
 
 static void by_header(struct openai_turn *t)
@@ -445,7 +446,7 @@ static void by_header(struct openai_turn *t)
     while (from && t->q.items[from - 1].kind != OAI_USER) from--;
     while (from && t->q.items[from - 1].kind != OAI_ASSISTANT) from--;
     hash = t->chat.len && to ? exchange(t, from, to) : STR_NONE;
-    if (hash.len) turn_lookup(t, "x:", hash, on_candidates);
+    if (hash.len) turn_lookup(t, "x:", hash, CANDIDATES, on_candidates);
     else go_on(t);
 }
 

@@ -5,7 +5,7 @@
  * carries it (run/response.h), so that its model knows, and the same call asks.
  *
  *   a fork          carries what was done in its source, in the thread that all the copies go back
- *                   to, and in the newest of those copies, which carry what is older
+ *                   to, and in those copies
  *   any other new   carries what was done in answer to the same words shortly before: a resent
  *   thread          request cannot be told from a new conversation. And if it begins with the words
  *                   of another conversation, and goes on as that one never did (a cut answer is
@@ -16,6 +16,10 @@
  *                   it goes on from otherwise (its client may have left, and nobody saw it yet):
  *                   then it waits until that one rests
  *
+ * Versions that did nothing, or only found that another had, are not looked at: any number of them
+ * hides nothing. What did something has a key that says so (run/response.h). Of more than MANY
+ * nobody looks further, and the new thread carries that there are more: then each call in it asks.
+ *
  * Two nodes may look at the same moment, and both find nothing. So what begins a thread has a
  * request id made of the request and of the newest that was found: of two that saw the same, the
  * store takes one, and the other looks again.
@@ -24,34 +28,65 @@
 #include "door/openai.h"
 #include "run/effect.h"
 
-struct openai_past {
-    struct str thread;
-    struct str response; /* if it still counts; STR_NONE: in any case */
-    bool       whole;    /* what was done in all of it, not just in that one's run */
-};
+#define SAME 8  /* said in the same words: what is older is carried by these, or is a `duplicate` */
+#define MANY 64 /* that did something */
 
 static void look(struct openai_turn *t);
 
-bool turn_repeats(struct openai_turn *t, const struct fact *r)
+/* How much of the request is what this one answered, from the beginning, and shortly after it? */
+enum repeats { REPEATS_NOT, REPEATS_BEGINNING, REPEATS_ALL };
+
+static enum repeats repeats(struct openai_turn *t, const struct fact *r)
 {
-    if (r->at_ms < clock_wall_ms() - EFFECT_WORDS_MS || !turn_beginnings(t)) return false;
+    if (r->at_ms < clock_wall_ms() - EFFECT_WORDS_MS || !turn_beginnings(t)) return REPEATS_NOT;
     for (size_t i = 0; i < t->beginning_count; i++) {
         const struct openai_beginning *b = &t->beginnings[i];
-        if (str_eq(b->chain, r->chain))
-            return !b->exchange.len || !r->note.len || str_eq(b->exchange, r->note);
+        if (!str_eq(b->chain, r->chain)) continue;
+        bool named = b->exchange.len && r->note.len;
+        if (named && !str_eq(b->exchange, r->note)) return REPEATS_NOT;
+        return i ? REPEATS_BEGINNING : REPEATS_ALL;
     }
+    return REPEATS_NOT;
+}
+
+bool turn_repeats(struct openai_turn *t, const struct fact *r)
+{
+    return repeats(t, r) != REPEATS_NOT;
+}
+
+/* It goes on from something that was said there. */
+static bool goes_on(struct openai_turn *t, const struct fold *f)
+{
+    for (size_t i = 0; i < f->response_count; i++)
+        if (repeats(t, f->responses[i]) == REPEATS_BEGINNING) return true;
     return false;
 }
 
-static void add_effects(struct openai_turn *t, const struct fold *f, const struct openai_past *p)
+/* Of one run, or (STR_NONE) of all. */
+static void add_effects(struct openai_turn *t, const struct fold *f, struct str run)
 {
-    const struct fact *r = p->response.ptr ? response_find(f, p->response) : NULL;
-    if (p->response.ptr && (!r || !turn_repeats(t, r))) return;
-    struct str list = response_effects(turn_arena(t), f, r && !p->whole ? r->run : STR_NONE);
+    struct str list = response_effects(turn_arena(t), f, run);
     if (list.len <= 2) return; /* [] */
     t->effects = !t->effects.len ? list
                                  : arena_printf(turn_arena(t), STR_FMT "," STR_FMT,
                                                 STR_ARG(t->effects), STR_ARG(list));
+}
+
+static bool is_fork(const struct openai_turn *t)
+{
+    return t->begins->message.family.len > 0;
+}
+
+/* Of a conversation that this request repeats as a whole only the answer to it counts; of one that
+ * it begins like, and goes on from in another way, all. */
+static void add_past(struct openai_turn *t, const struct fold *f)
+{
+    if (is_fork(t) || goes_on(t, f)) {
+        add_effects(t, f, STR_NONE);
+        return;
+    }
+    for (size_t i = 0; i < f->response_count; i++)
+        if (repeats(t, f->responses[i]) == REPEATS_ALL) add_effects(t, f, f->responses[i]->run);
 }
 
 static void on_twin(struct command *c, const struct receipt *a)
@@ -79,10 +114,8 @@ static bool is_twin(struct openai_turn *t, struct thread *at)
 
 static bool is_going(struct openai_turn *t, const struct thread *at)
 {
-    const struct openai_past *p = &t->past[t->past_next];
-    const struct fold        *f = thread_fold(at);
-    const struct fact *r = p->whole && p->response.ptr ? response_find(f, p->response) : NULL;
-    return r && run_live(f->run) && !run_waiting(f->run) && turn_repeats(t, r);
+    const struct fold *f = thread_fold(at);
+    return !is_fork(t) && run_live(f->run) && !run_waiting(f->run) && goes_on(t, f);
 }
 
 static void on_rest(struct follower *f)
@@ -137,7 +170,7 @@ static void on_look(struct command *c, const struct receipt *a)
     const char         *code = a->code, *message = a->message;
     struct thread      *at = status < 400 ? a->thread : NULL;
     bool                later = at && (is_twin(t, at) || waits_for(t, at));
-    if (at && !later) add_effects(t, thread_fold(at), &t->past[t->past_next]);
+    if (at && !later) add_past(t, thread_fold(at));
     command_free(c);
     if (later) return;
     t->past_next++;
@@ -176,87 +209,72 @@ static void look(struct openai_turn *t)
         turn_no_memory(t);
         return;
     }
-    c->log.thread = arena_dup(&c->arena, t->past[t->past_next].thread);
+    c->log.thread = arena_dup(&c->arena, t->past[t->past_next]);
     c->follow.peek = true;
     hub_submit(t->ask.app->hub, c);
 }
 
-static void add(struct openai_turn *t, struct str thread, struct str response, bool whole)
+static void add(struct openai_turn *t, struct str thread)
 {
     for (size_t i = 0; i < t->past_count; i++)
-        if (str_eq(t->past[i].thread, thread)) {
-            t->past[i].whole |= whole;
-            return;
-        }
-    t->past[t->past_count++] = (struct openai_past){ arena_dup(turn_arena(t), thread),
-                                                     arena_dup(turn_arena(t), response), whole };
+        if (str_eq(t->past[i], thread)) return;
+    t->past[t->past_count++] = arena_dup(turn_arena(t), thread);
 }
 
-/* For so many more. */
-static bool has_room(struct openai_turn *t, size_t count)
+static void add_rows(struct openai_turn *t, const struct store_row *rows, size_t count)
 {
-    struct openai_past *list =
-        arena_array(turn_arena(t), t->past_count + count + 1, sizeof *t->past);
-    if (!list) {
-        turn_no_memory(t);
-        return false;
-    }
-    if (t->past_count) memcpy(list, t->past, t->past_count * sizeof *list);
-    t->past = list;
-    return true;
+    if (count && !t->seen.len) t->seen = arena_dup(turn_arena(t), rows[0].thread);
+    for (size_t i = 0; i < count; i++) add(t, rows[i].thread);
+}
+
+/* The newest first. What is too old to count is no reason to ask; of a fork nothing is. */
+static void on_done_something(struct openai_turn *t, const struct store_row *rows, size_t count)
+{
+    int64_t since = is_fork(t) ? 0 : clock_wall_ms() - EFFECT_WORDS_MS;
+    while (count && rows[count - 1].created_ms < since) count--;
+    if (count > MANY) t->begins->message.more = true;
+    add_rows(t, rows, count > MANY ? MANY : count);
+    look(t);
+}
+
+static bool begin(struct openai_turn *t, struct command *c)
+{
+    t->begins = c;
+    t->past = arena_array(turn_arena(t), 2 + SAME + MANY, sizeof *t->past);
+    if (t->past && turn_beginnings(t)) return true;
+    turn_no_memory(t);
+    return false;
 }
 
 /* --- a fork ----------------------------------------------------------------------------------- */
 
 static void on_copies(struct openai_turn *t, const struct store_row *rows, size_t count)
 {
-    struct str source = t->past[0].thread;
-    if (!has_room(t, count + 2)) return;
-    if (count) t->seen = arena_dup(turn_arena(t), rows[0].thread);
-    add(t, source, STR_NONE, true);
-    add(t, t->begins->message.family, STR_NONE, true);
-    for (size_t i = 0; i < count; i++) add(t, rows[i].thread, STR_NONE, true);
-    look(t);
+    add_rows(t, rows, count);
+    turn_lookup(t, "a:", t->begins->message.family, MANY + 1, on_done_something);
 }
 
 void turn_fork(struct openai_turn *t, struct command *c, struct str source)
 {
-    t->begins = c;
-    if (!has_room(t, 1)) return;
-    t->past[0].thread = arena_dup(turn_arena(t), source);
-    turn_lookup(t, "f:", c->message.family, on_copies);
+    if (!begin(t, c)) return;
+    add(t, source);
+    add(t, c->message.family);
+    turn_lookup(t, "f:", c->message.family, SAME, on_copies);
 }
 
 /* --- a new thread ----------------------------------------------------------------------------- */
 
-static void look_up(struct openai_turn *t);
-
-/* Of a conversation that this request repeats as a whole only the answer to it counts; of one that
- * it begins like, and goes on from in another way, all. */
 static void on_same_words(struct openai_turn *t, const struct store_row *rows, size_t count)
 {
-    bool whole = t->beginning++ > 0;
-    if (!has_room(t, count)) return;
-    if (count && !t->seen.len) t->seen = arena_dup(turn_arena(t), rows[0].thread);
-    for (size_t i = 0; i < count; i++) add(t, rows[i].thread, rows[i].value, whole);
-    look_up(t);
-}
-
-static void look_up(struct openai_turn *t)
-{
-    struct openai_beginning *b = t->beginnings;
-    while (t->beginning && t->beginning < t->beginning_count &&
-           str_eq(b[t->beginning].chain, b[0].chain))
-        t->beginning++;
-    if (t->beginning < t->beginning_count)
-        turn_lookup(t, "u:", b[t->beginning].chain, on_same_words);
-    else look(t);
+    struct str root = turn_root(t);
+    add_rows(t, rows, count);
+    if (str_eq(root, t->beginnings[0].chain)) look(t); /* there is nothing that it goes on from */
+    else turn_lookup(t, "a:", root, MANY + 1, on_done_something);
 }
 
 void turn_begin(struct openai_turn *t, struct command *c)
 {
-    t->begins = c;
-    t->beginning = 0;
-    if (turn_beginnings(t)) look_up(t);
-    else turn_no_memory(t);
+    if (!begin(t, c)) return;
+    if (t->beginning_count) turn_lookup(t, "u:", t->beginnings[0].chain, SAME, on_same_words);
+    else look(t);
 }

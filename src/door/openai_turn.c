@@ -8,7 +8,6 @@
 #include "dialect/dialect.h"
 
 #define RETRY_MS (15 * 60 * 1000) /* an SDK that repeats does so within seconds */
-#define KEY_ROWS 8                /* of several with one key the newest are looked at */
 
 /* --- the turn --------------------------------------------------------------------------------- */
 
@@ -115,7 +114,7 @@ static void on_list(struct store_list *l, enum err e, const struct store_row *ro
     else t->listed(t, rows, count);
 }
 
-void turn_lookup(struct openai_turn *t, const char *kind, struct str name,
+void turn_lookup(struct openai_turn *t, const char *kind, struct str name, unsigned limit,
                  void (*listed)(struct openai_turn *, const struct store_row *, size_t))
 {
     struct str key = arena_printf(turn_arena(t), "%s" STR_FMT, kind, STR_ARG(name));
@@ -125,7 +124,7 @@ void turn_lookup(struct openai_turn *t, const char *kind, struct str name,
     }
     t->listed = listed;
     t->list = (struct store_list){
-        .kind = STORE_KEYS, .owner = t->owner, .id = key, .limit = KEY_ROWS, .done = on_list
+        .kind = STORE_KEYS, .owner = t->owner, .id = key, .limit = limit, .done = on_list
     };
     hub_list(t->ask.app->hub, &t->list);
 }
@@ -275,6 +274,6 @@ void door_openai(struct server *s, struct request *q)
         return;
     }
     conn_hold(q->conn, &t->ask.hold);
-    if (t->retry) turn_lookup(t, "", t->key, on_known);
+    if (t->retry) turn_lookup(t, "", t->key, 1, on_known);
     else turn_find(t);
 }

@@ -110,7 +110,8 @@ struct receipt {
     X(STR, copied)        /* or facts of another thread that it goes on from: response_copy() */     \
     X(STR, family)        /* with it: the thread that its copies, and theirs, go back to */          \
     X(STR, effects)       /* what other versions of the conversation did, a JSON list of             \
-                             response_effects() */
+                             response_effects() */                                               \
+    X(BOOL, more)         /* and more than were looked at: nobody knows what they did */
 #define COMMAND_LOOK(X)   X(BOOL, peek) /* FOLLOW: one look at what is saved, nothing is followed */
 #define COMMAND_WAS(X)    X(STR, title_was) /* RENAME: only while it is called this; STR_NONE: always */
 #define COMMAND_MESSAGE(X)                                                                          \

@@ -456,7 +456,8 @@ MUST_CHECK enum err response_paste(struct thread *t, struct str copied);
 /* The fact behind them, with what other versions did (command.message.effects) and these facts do
  * not show. Nothing, if there is neither. */
 MUST_CHECK enum err response_fork(struct thread *t, const struct command *c);
-/* Before the append: those that end in this batch are found by their words, too. */
+/* Before the append: those that end in this batch are found by their words, too; and the thread,
+ * as one that did something. */
 MUST_CHECK enum err response_close(struct thread *t);
 enum store_listed   response_listed(const struct thread *t);
 

@@ -56,7 +56,8 @@
     X(REVOKED, "revoked")   /* a grant that was given here gives nothing any more */         \
     X(BROUGHT, "brought")   /* what a client says was said before the thread began */  \
     X(FORKED, "forked")     /* all before it is a copy of another thread's facts; `data`: what \
-                               other versions of the conversation did, fold.carried */ \
+                               other versions of the conversation did, fold.carried; `more`: and \
+                               what nobody looked at */ \
     X(RESPONSE, "response") /* a request is told what follows: response.h */           \
     X(FORGOTTEN, "forgotten") /* that response's id */                                 \
     X(TOLD, "told")         /* a question was told in words: spoken.h */                \
@@ -150,7 +151,7 @@ enum field_type { FIELD_STR, FIELD_RAW, FIELD_INT, FIELD_BOOL, FIELD_WORD, FIELD
     X(RAW, who) X(STR, roles) X(RAW, claims) X(STR, model)                                               \
     X(STR, link) X(BOOL, codes) X(BOOL, items) X(STR, chain) X(BOOL, quiet)                              \
     X(INT, from) X(INT, upto) X(INT, covers) X(INT, cost)                                                \
-    X(STR, basis) X(INT, first_ms) X(STR, trace) X(STR, jws)
+    X(STR, basis) X(INT, first_ms) X(STR, trace) X(STR, jws) X(STR, root) X(BOOL, more)
 /* clang-format on */
 
 #define FIELD_C_STR(n)  struct str n;

@@ -431,6 +431,7 @@ static enum err apply_forked(struct fold *f, const struct fact *a)
 {
     struct jv *list = NULL;
     f->copied = a->seq;
+    f->carried_more |= a->more;
     f->tokens = f->cost = 0; /* that was paid where it was said */
     enum err e = a->data.ptr ? json_parse(&f->arena, a->data, &list, NULL) : OK;
     JV_EACH (x, e ? NULL : list)

@@ -138,6 +138,7 @@ struct fold {
      * for what they did, and nothing else is theirs (no run; step_seq: the `forked` that tells). */
     struct call       **carried;
     size_t              carried_count, carried_cap;
+    bool                carried_more; /* and others, of which nobody knows what they were */
     /* from here on facts lost words (trim.h): what was said by then cannot be told any more; 0:
      * none did */
     uint64_t            trimmed;

@@ -95,10 +95,16 @@ static bool was_replaced(struct thread *t, const struct tool *tool, const struct
     return found;
 }
 
+/* There are versions at which nobody looked. (Functions of the client are not in them.) */
+static bool may_be_carried(const struct fold *f, const struct tool *tool)
+{
+    return f->carried_more && !tool->idempotent;
+}
+
 bool judge_replaced(struct thread *t, const struct call *c)
 {
     const struct tool *tool = call_tool(t, c);
-    return tool && was_replaced(t, tool, c->args);
+    return tool && (may_be_carried(&t->fold, tool) || was_replaced(t, tool, c->args));
 }
 
 static void judge(struct thread *t, const struct hub_page *page, struct part *p, struct tool *tool,
@@ -121,7 +127,8 @@ static void judge(struct thread *t, const struct hub_page *page, struct part *p,
     if (tool->reply) {
         if (tool->reply == REPLY_PRESENT && !payload_fits(t, page, p, args, why)) return;
         p->gate = GATE_REPLY;
-    } else if (asks || policy_asks(tool, args, &t->hub->judge) || was_replaced(t, tool, args))
+    } else if (asks || policy_asks(tool, args, &t->hub->judge) ||
+               (!p->declared && may_be_carried(&t->fold, tool)) || was_replaced(t, tool, args))
         p->gate = GATE_ASK;
     else p->gate = p->client ? GATE_CLIENT : GATE_FREE;
 }

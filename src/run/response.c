@@ -151,6 +151,7 @@ struct str response_wish_write(struct arena *a, const struct response_wish *w)
     if (w->codes) jw_kbool(&j, "codes", true);
     if (w->items) jw_kbool(&j, "items", true);
     if (w->chain.len) jw_kstr(&j, "chain", w->chain);
+    if (w->root.len) jw_kstr(&j, "root", w->root);
     if (w->data.len) jw_kraw(&j, "data", w->data);
     if (w->key.len) jw_kstr(&j, "key", w->key);
     if (w->exchange.len) jw_kstr(&j, "exchange", w->exchange);
@@ -174,6 +175,7 @@ enum err response_wish_read(struct arena *a, struct str text, struct response_wi
                                  .codes = jv_true(jv_get(v, "codes")),
                                  .items = jv_true(jv_get(v, "items")),
                                  .chain = jv_str_at(v, "chain"),
+                                 .root = jv_str_at(v, "root"),
                                  .data = data ? data->raw : STR_NONE,
                                  .key = jv_str_at(v, "key"),
                                  .exchange = jv_str_at(v, "exchange"),
@@ -196,6 +198,7 @@ enum err response_add(struct thread *t, struct command *c, struct str run, struc
                       .codes = w->codes,
                       .items = w->items,
                       .chain = w->chain,
+                      .root = w->root,
                       .data = w->data,
                       .note = w->exchange,
                       .digest = w->key,
@@ -348,16 +351,63 @@ static enum err put_effects(struct buf *b, const struct thread *t, const struct 
 
 enum err response_fork(struct thread *t, const struct command *c)
 {
-    struct fact f = { .kind = FACT_FORKED, .of = c->message.family, .by = c->by, .via = c->via };
+    struct fact f = { .kind = FACT_FORKED,
+                      .of = c->message.family,
+                      .by = c->by,
+                      .via = c->via,
+                      .more = c->message.more };
     struct jv  *lists = NULL;
     struct buf  b = { 0 };
     enum err    e =
         c->message.effects.len ? json_parse(&t->batch, c->message.effects, &lists, NULL) : OK;
     if (!e && lists) e = put_effects(&b, t, lists);
     if (b.len > 2) f.data = buf_view(&b);
-    if (!e && (f.data.len || c->message.copied.len)) e = thread_add(t, &f);
+    if (!e && (f.data.len || f.more || c->message.copied.len)) e = thread_add(t, &f);
     if (!e && c->message.family.len) e = thread_key(t, "f:", c->message.family, t->id);
     buf_done(&b);
+    return e;
+}
+
+/* --- that something was done here ------------------------------------------------------------- */
+
+static bool may_have_done(const struct thread *t)
+{
+    const struct fold *f = &t->fold;
+    for (size_t i = f->call_count; i-- > 0;) {
+        const struct call *c = f->calls[i];
+        const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
+        if (is_effect(c, STR_NONE) && !(tool && tool->idempotent)) return true;
+    }
+    return run_live(f->run);
+}
+
+static bool is_touched(const struct thread *t)
+{
+    const struct fold *f = &t->fold;
+    for (uint64_t s = t->batch_from; s <= f->count; s++) switch ((int)f->facts[s - 1]->kind) {
+        case FACT_RESPONSE:
+        case FACT_STARTED:
+        case FACT_ENDED:
+        case FACT_SETTLED: return true;
+        }
+    return false;
+}
+
+static struct str root_of(const struct fold *f)
+{
+    const struct fact *first = f->responses[0];
+    return first->root.len ? first->root : first->chain;
+}
+
+/* Given before anything can be done, taken back when nothing was. */
+static enum err trace_keys(struct thread *t)
+{
+    const struct fold *f = &t->fold;
+    if (!f->response_count || !is_touched(t)) return OK;
+    struct str root = root_of(f), family = response_family(f, STR_NONE);
+    struct str value = may_have_done(t) ? t->id : STR_NONE;
+    enum err   e = root.len ? thread_key(t, "a:", root, value) : OK;
+    if (!e && family.len) e = thread_key(t, "a:", family, value);
     return e;
 }
 
@@ -391,15 +441,14 @@ static enum err close_response(struct thread *t, const struct fact *r, uint64_t 
 enum err response_close(struct thread *t)
 {
     const struct fold *f = &t->fold;
-    for (size_t i = f->response_count; i-- > 0;) {
+    enum err           e = trace_keys(t);
+    for (size_t i = f->response_count; !e && i-- > 0;) {
         const struct fact *r = f->responses[i];
         uint64_t           end = response_end(f, r, f->count);
         if (end && end < t->batch_from) break; /* so are those before it */
-        if (!end || r->seq < f->copied) continue;
-        enum err e = close_response(t, r, end);
-        if (e) return e;
+        if (end && r->seq >= f->copied) e = close_response(t, r, end);
     }
-    return OK;
+    return e;
 }
 
 enum store_listed response_listed(const struct thread *t)

@@ -20,6 +20,10 @@
  *   "x:CHAIN"  the last exchange alone, in a conversation that a chat program has named
  * Their value is the response's id.
  *   "f:THREAD" a copy of it, or of one of its copies
+ *   "a:ROOT"   it did something, or may yet: its run is not over. ROOT is the chain of the first
+ *              words that its first request had of the person
+ *   "a:THREAD" the same of a copy
+ * So what was done is found among what was done, however many versions did nothing.
  *
  * A copy is another version of the conversation, and what the others did stays done. So it begins
  * with a `forked` that carries their effects as far as its own facts do not show them: the model is
@@ -42,6 +46,8 @@ struct response_wish {
     bool       codes; /* and may be answered so */
     bool       items; /* gates are told as items instead: only what tools at work ask is in words */
     struct str chain; /* CHAIN_LEN hex digits; STR_NONE: not known */
+    /* of a request that begins a thread: the chain of the first words in it; STR_NONE: `chain` */
+    struct str root;
     struct str data;
     struct str key; /* one more, of the door's own; STR_NONE */
     /* of a chat program that names its conversation: its name and the request's own words, hashed;

@@ -166,6 +166,68 @@ test('a chat that goes on from words which paid, and not as they were answered, 
     same(await says(chat({ 'x-chat': 'b' }, 'The rent', ''), 'Did it work?', pay(60), 'Paid.'), [false, 3], 'another name');
 });
 
+// Many forms of the same request at the same moment: each differs by its temperature, and all are thought about before one pays.
+async function atOnce(model, server, count, path, body, amount) {
+    let speak;
+    const before = model.heard.length;
+    model.thinks = new Promise((yes) => { speak = yes; });
+    model.steps.splice(0, 999, ...Array(count).fill(pay(amount)), ...Array(count).fill('Paid.'));
+    const all = Array.from({ length: count }, (_, k) => server.post(path, { ...body, temperature: k / 100 }));
+    await until(() => model.heard.length === before + count, 'the model is asked by all');
+    speak();
+    for (const r of await Promise.all(all)) same(r.status, 200, r.text);
+    model.thinks = undefined;
+}
+
+test('however many forms of a request found that another had paid, what goes on from it knows who did', async (t) => {
+    const b = await bank(t), model = await script(t, 'Hello.');
+    const server = await t.serve({ config: payments(b, SMALL, { model: model.model }) });
+    const goes = async (...words) => {
+        const c = Object.assign(new Chat(server), { messages: words.map((content, i) => ({ role: i % 2 ? 'assistant' : 'user', content })) });
+        model.steps.splice(0, 999, pay(52), 'Paid.');
+        await c.say('Pay Hanako');
+        return !!c.code;
+    };
+    await atOnce(model, server, 20, '/v1/chat/completions', { model: 'parley', messages: [{ role: 'user', content: 'Pay Hanako' }] }, 52);
+    same(paid(b), [52], 'one of them paid');
+    same([await goes('Pay Hanako', '[stopped]'), paid(b)], [true, [52]], 'a person is asked');
+    check(TOLD.test(lastWords(model)), 'and the model knows');
+    // from a response: another version of what 20 said there
+    model.steps.splice(0, 999, 'Hello.');
+    const hello = await respond(server, { input: 'Hello' }), more = { previous_response_id: hello.id };
+    await atOnce(model, server, 20, '/v1/responses', { ...more, input: 'Pay her' }, 53);
+    same(paid(b), [52, 53]);
+    model.steps.splice(0, 999, pay(53), 'Paid.');
+    same([asksOf(await respond(server, { ...more, input: 'Pay her, please' })).length, paid(b)], [1, [52, 53]]);
+    // and of many conversations that began alike the one that paid later on
+    const first = new Chat(server);
+    model.steps.splice(0, 999, 'Hello.', pay(52), 'Paid.', ...Array(20).fill('Hello.'));
+    await first.say('Good day');
+    await first.say('Pay her, please');
+    same(paid(b), [52, 53, 52], 'another conversation');
+    for (let i = 0; i < 20; i++) await new Chat(server).say('Good day');
+    same([await goes('Good day', 'Good day to you.'), b.books.length], [true, 3]);
+});
+
+test('of more payments than anybody looks at, none is taken for one that was not made', async (t) => {
+    const b = await bank(t), model = await script(t);
+    const server = await t.serve({ config: payments(b, SMALL, { model: model.model }) });
+    let speak;
+    model.thinks = new Promise((yes) => { speak = yes; });
+    model.steps.push(...Array.from({ length: 65 }, (_, i) => pay((i + 1) / 100)), ...Array(65).fill('Paid.'));
+    const all = Array.from({ length: 65 }, (_, k) => server.post('/v1/chat/completions', { model: 'parley', messages: [{ role: 'user', content: 'Pay' }], temperature: k / 100 }));
+    await until(() => model.heard.length === 65, 'the model is asked by all');
+    speak();
+    await Promise.all(all);
+    same(b.books.length, 65, 'each was another payment');
+    for (const amount of [0.01, 0.65, 99]) {
+        const c = Object.assign(new Chat(server), { messages: [{ role: 'user', content: 'Pay' }, { role: 'assistant', content: '[stopped]' }] });
+        model.steps.splice(0, 999, pay(amount), 'Paid.');
+        await c.say(`Pay ${amount}`);
+        same([!!c.code, b.books.length], [true, 65], `${amount}: nobody knows whether it was paid`);
+    }
+});
+
 test('regenerating in a chat: the payment behind it asks, also where a grant would allow it', async (t) => {
     const b = await bank(t), model = await script(t, pay(10));
     const server = await t.serve({ config: payments(b, { grant: { for: 3600, count: 9, sum: '/amount', max: 900, same: ['/recipient'] } }, { model: model.model }) });
