@@ -402,6 +402,7 @@ test('formulas, diagrams and artifacts are drawn in a tray on another origin', a
   await tab.$('.formula.drawn math').waitFor();
   await tab.$('.diagram img').waitFor();
   const button = tab.$('.artifact iframe').contentFrame().locator('button');
+  await tab.goInto('Counter');
   await button.click();
   equal(await button.innerText(), '1', 'the artifact counts');
   // Opened, it covers the conversation, and nothing else; Escape brings the conversation back.

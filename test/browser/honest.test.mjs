@@ -181,6 +181,7 @@ test('an artifact can send nothing, not even by WebRTC, from no window below it,
   const body = await tab.artifact();
   const frame = tab.$('.artifact iframe').contentFrame();
   await frame.locator('body[data-loaded="yes"]').waitFor();
+  await tab.goInto('Page');
   await frame.getByRole('button', { name: 'Press' }).click();
   await frame.getByText('pressed 1').click();
   await frame.getByText('2', { exact: true }).waitFor();

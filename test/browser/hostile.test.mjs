@@ -273,6 +273,7 @@ test('an artifact that goes elsewhere leaves a sentence in its place, and one th
   const frame = tab.$('.artifact iframe'), gone = tab.page.getByText('The artifact has gone to another address');
   const button = (name) => frame.contentFrame().getByRole('button', { name });
   await button('Anew').evaluate((b) => (b.textContent = 'Old'));
+  await tab.goInto('Page');
   await button('Old').click();
   await button('Anew').waitFor();
   equal([await frame.isVisible(), await gone.count()], [true, 0], 'loaded anew it is there');

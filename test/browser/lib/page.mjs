@@ -200,6 +200,11 @@ export class Tab {
     return frame.locator('body');
   }
 
+  /** Presses the button over the artifact: from then on it is the artifact's own that is pressed. */
+  async goInto(title) {
+    await this.page.getByRole('button', { name: `Use: ${title}`, exact: true }).click();
+  }
+
   async thread() {
     await this.until(() => location.pathname.startsWith('/t/'));
     return new URL(this.page.url()).pathname.slice(3);

@@ -6,14 +6,15 @@
  *
  * An artifact is a page that a model wrote. It runs in a frame without an
  * origin: it can run its own script and nothing else, not even a request (see
- * public/frame.html and web/README.md). A picture is shown as an image, where
+ * Frame.tsx, public/frame.html and web/README.md). A picture is shown as an image, where
  * no script runs.
  */
-import { useContext, useEffect, useMemo, useRef, useState } from 'react';
+import { useContext, useMemo, useState } from 'react';
 import { isObject, outputOf, type Call } from '../protocol';
 import { Revealed } from './Arguments';
-import { BaseContext, BesideContext, useChat } from './context';
+import { BesideContext, useChat } from './context';
 import { CopyButton } from './CopyButton';
+import { Frame } from './Frame';
 import { Icon } from './icons';
 import { CodeBlock } from './markdown/CodeBlock';
 import { t } from '../words';
@@ -141,41 +142,4 @@ export function Tabs({ artifact, tab, onTab }: { artifact: Artifact; tab: Tab; o
 
 export function View({ artifact, tab }: { artifact: Artifact; tab: Tab }) {
   return tab === 'preview' ? <Frame key={artifact.content} title={artifact.title} html={artifact.content} /> : <CodeBlock code={artifact.content} language="html" closed />;
-}
-
-/*
- * The frame page says when it is ready, then gets the document by message: it has no origin, so nothing else reaches it.
- * Another document is another frame. One that is loaded says nothing a second time, so nothing may wait for it again.
- * One that goes away says so, too; if it loads itself anew it is ready once more. (Frames may go nowhere else: what is
- * left is an empty box.)
- */
-function Frame({ title, html }: { title: string; html: string }) {
-  const base = useContext(BaseContext);
-  const frame = useRef<HTMLIFrameElement>(null);
-  const [failed, setFailed] = useState(false);
-  const [gone, setGone] = useState(false);
-  useEffect(() => {
-    const late = setTimeout(() => setFailed(true), 4000);
-    const hear = (e: MessageEvent) => {
-      if (e.source !== frame.current?.contentWindow || !isObject(e.data) || e.data.type !== 'parley-frame-ready') return;
-      clearTimeout(late);
-      setFailed(false);
-      setGone(false);
-      const channel = new MessageChannel();
-      channel.port1.onmessage = () => setGone(true);
-      frame.current?.contentWindow?.postMessage({ type: 'parley-frame-show', html }, '*', [channel.port2]);
-    };
-    window.addEventListener('message', hear);
-    return () => {
-      clearTimeout(late);
-      window.removeEventListener('message', hear);
-    };
-  }, [html]);
-  return (
-    <>
-      <iframe ref={frame} title={title} src={`${base}/frame.html`} sandbox="allow-scripts" referrerPolicy="no-referrer" hidden={gone} />
-      {gone && <p className="meta">{t.previewGone}</p>}
-      {failed && <p className="meta">{t.previewFailed}</p>}
-    </>
-  );
 }
