@@ -3,6 +3,7 @@
  *
  * The cookie holds a random id (sessions.h); the key itself need not stay in the page. Without
  * auth everybody is "local" and no cookie is made, but for the start token, where one is needed.
+ * What the page found in its address comes under a name of its own, and is never taken as a key.
  */
 #include "base/clock.h"
 #include "door/app.h"
@@ -52,6 +53,16 @@ static void tell(struct request *q, const struct principal *p)
     json_reply(q->conn, 200, &b);
 }
 
+/* {"start_token"} in the body: what stood in an address that somebody opened. Anybody makes such a
+ * link, so it signs nobody in: it is a start token, or nothing. */
+static struct str from_address(struct request *q)
+{
+    struct jv *body;
+
+    if (json_parse(q->arena, q->body, &body, NULL) != OK) return STR_NONE;
+    return jv_str_at(body, "start_token");
+}
+
 /* The header's, or {"token"} in the body. STR_NONE: answered. */
 static struct str token_of(struct request *q)
 {
@@ -95,12 +106,13 @@ static void begin(struct app *a, struct request *q, const struct principal *p)
 static void begin_local(struct app *a, struct request *q)
 {
     struct principal p = a->local;
-    struct str       token = a->token.needed ? token_of(q) : STR_NONE;
+    struct str       token = from_address(q);
 
     if (!a->token.needed) {
         tell(q, &p);
         return;
     }
+    if (!token.ptr) token = token_of(q);
     if (!token.ptr) return;
     if (!start_token_fits(&a->token, token)) {
         identify_failed(q->conn, "not the start token", q->path);
@@ -122,6 +134,12 @@ void session_begin(struct server *s, struct request *q)
 
     if (!auth_on(a->auth)) {
         begin_local(a, q);
+        return;
+    }
+    if (from_address(q).ptr) {
+        conn_error(q->conn, 422, "no_start_token",
+                   "This server has sign-in, and no start token: an address signs nobody in. Send "
+                   "{\"token\":\"...\"}, or Authorization: Bearer.");
         return;
     }
     struct str token = token_of(q);

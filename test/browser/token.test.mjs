@@ -1,4 +1,5 @@
 // A server without sign-in whose tools have the network: the page answers only with the token of the printed address.
+import { auth, key } from '../live/org.mjs';
 import { test, equal, ok } from './lib/test.mjs';
 
 const payment = 'Send 50 dollars to Hanako';
@@ -45,4 +46,18 @@ test('the address of an earlier start says so', async (t) => {
   const tab = await t.tab(server, { path: '/#token=of-an-earlier-start-0123456789' });
   await tab.page.getByText('That is not the token of this start').waitFor();
   equal(tab.page.url(), `${server.url}/`, 'the address');
+});
+
+test('a link with the key of somebody else signs nobody in, neither at the first visit nor beside a session', async (t) => {
+  const tab = await t.tab(await t.server({ auth: auth({ ada: ['user'], bob: ['user'] }) }), { path: `/#token=${key('bob')}` });
+  equal(tab.page.url(), `${tab.url}/`, 'the address');
+  await tab.signIn(key('ada'));
+  const who = () => tab.page.evaluate(() => fetch('/v1/session').then((r) => r.json()).then((me) => me.principal));
+  const answered = tab.page.waitForResponse((r) => r.url().endsWith('/v1/session') && r.request().method() === 'POST');
+  await tab.page.evaluate((token) => (location.hash = `token=${token}`), key('bob'));
+  equal([(await answered).status(), tab.page.url(), await who()], [422, `${tab.url}/`, 'ada'], 'put into the address of a tab');
+  await tab.page.goto('about:blank');
+  await tab.page.goto(`${tab.url}/#token=${key('bob')}`);
+  await tab.$('.composer').waitFor();
+  equal([tab.page.url(), await who(), await tab.$('.notice').count()], [`${tab.url}/`, 'ada', 0], 'opened');
 });

@@ -248,6 +248,18 @@ test('a browser gets a cookie for its key, and loses it by signing out', async (
     same((await server.post('/v1/session', { token: 'x'.repeat(20000) }, own)).status, 413, 'strangers bring no more than a token');
 });
 
+test('what stood in an address is no key: it signs nobody in, and who is signed in stays so', async (t) => {
+    const server = await signedIn(t);
+    const cookie = cookieOf(await server.post('/v1/session', { token: KEYS.ada }, { origin: server.url }));
+    for (const headers of [{ cookie }, {}, as('ada')]) {
+        for (const body of [{ start_token: KEYS.bob }, { start_token: KEYS.bob, token: KEYS.bob }, { start_token: '' }]) {
+            const r = await server.post('/v1/session', body, { ...headers, origin: server.url });
+            same([r.status, r.json.error.code, r.headers['set-cookie']], [422, 'no_start_token', undefined]);
+        }
+    }
+    same((await server.get('/v1/session', { cookie })).json.principal, 'ada');
+});
+
 test('a cookie is Secure when a proxy that is believed says https, and then only its own name counts', async (t) => {
     const server = await signedIn(t, { hosts: ['chat.example.org'] });
     const https = { host: 'chat.example.org', origin: 'https://chat.example.org', 'x-forwarded-proto': 'https' };

@@ -28,7 +28,7 @@ const pages = {
   shared: lazy(() => import('./SharedPage')),
 };
 
-const exchange = () => takeStartToken(location, history, (token) => new Api().signIn(token));
+const exchange = () => takeStartToken(location, history, (token) => new Api().showStartToken(token));
 
 async function tell(language: Language): Promise<void> {
   await speak(language);

@@ -347,6 +347,11 @@ export class Api {
     return this.json('POST', '/v1/session', { token });
   }
 
+  /** The same for what stood in the address: a start token, never a key. */
+  showStartToken(token: string): Promise<Whoami> {
+    return this.json('POST', '/v1/session', { start_token: token });
+  }
+
   signOut(): Promise<unknown> {
     return this.json('DELETE', '/v1/session');
   }
