@@ -372,7 +372,7 @@ static enum err make_server(struct serve *s, struct str *why)
                                   .limits = c->limits,
                                   .routes = app_routes,
                                   .guard = guard_check,
-                                  .error = openai_error_body,
+                                  .error = door_error,
                                   .app = &s->app };
     enum err            e = make_look(s);
     *why = STR("out of memory");

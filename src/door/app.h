@@ -97,6 +97,9 @@ struct door {
     void (*enter)(struct request *q);
     /* or errors have a shape of their own there; NULL: they have not */
     void (*refuse)(struct request *q, int status, const char *code, const char *message);
+    /* the same of what the server itself refuses: its body, and its type */
+    const char *(*error)(struct request *q, struct buf *out, int status, const char *code,
+                         const char *message);
     /* its clients find out from a 401 or 403 where to get a token, which may be good for this door
      * alone (mcp_only); NULL: they have one */
     void (*challenge)(struct request *q, const char *error);
@@ -356,12 +359,16 @@ bool                      guard_check(struct server *s, struct request *q); /* g
 void                      guard_unavailable(struct request *q);
 void                      guard_unnoted(struct request *q);
 
-/* For door.enter, door.refuse: openai_error.c, mcp/mcps.c. */
-void openai_name(struct request *q);
-void openai_refuse(struct request *q, int status, const char *code, const char *message);
-void mcp_refuse(struct request *q, int status, const char *code, const char *message);
-/* what the server itself refuses at OpenAI's doors, in their shape */
-bool openai_error_body(struct request *q, struct buf *out, int status, const char *code,
+/* For door.enter, door.refuse, door.error: openai_error.c, mcp/mcps.c. */
+void        openai_name(struct request *q);
+void        openai_refuse(struct request *q, int status, const char *code, const char *message);
+void        mcp_refuse(struct request *q, int status, const char *code, const char *message);
+const char *openai_error_body(struct request *q, struct buf *out, int status, const char *code,
+                              const char *message);
+const char *mcp_error_body(struct request *q, struct buf *out, int status, const char *code,
+                           const char *message);
+/* guard.c; what the server itself refuses, in the shape of its door (server_setup.error) */
+const char *door_error(struct request *q, struct buf *out, int status, const char *code,
                        const char *message);
 
 #endif

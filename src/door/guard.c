@@ -77,6 +77,17 @@ static bool site_allowed(const struct request *q)
 
 /* --- refusals -------------------------------------------------------------------------------- */
 
+const char *door_error(struct request *q, struct buf *out, int status, const char *code,
+                       const char *message)
+{
+    const struct door *d = q ? q->door : NULL;
+    if (d && d->error) return d->error(q, out, status, code, message);
+    if (!d || !d->plain_errors) return NULL;
+    conn_header(q->conn, "Parley-Error", str_c(code));
+    buf_lit(out, message);
+    return "text/plain; charset=utf-8";
+}
+
 static bool refuse(struct request *q, int status, const char *code, const char *message)
 {
     conn_header(q->conn, "Parley-Error", str_c(code));

@@ -49,13 +49,12 @@ void openai_name(struct request *q)
     conn_header(q->conn, "x-request-id", id_new(q->arena, "req_"));
 }
 
-bool openai_error_body(struct request *q, struct buf *out, int status, const char *code,
-                       const char *message)
+const char *openai_error_body(struct request *q, struct buf *out, int status, const char *code,
+                              const char *message)
 {
-    if (!q || !q->door || q->door->refuse != openai_refuse) return false;
     openai_name(q);
     put_error(out, status, str_c(code), str_c(message), STR_NONE);
-    return true;
+    return "application/json";
 }
 
 void openai_error(struct conn *c, int status, struct str code, struct str message, struct str param)

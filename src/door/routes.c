@@ -15,13 +15,17 @@ static const struct door STREAM = { &dialect_aisdk, .via = "chat", .plain_errors
 static const struct door CHAT_WS = { &dialect_aisdk, .via = "ws", .native = true,
                                      .plain_errors = true };
 static const struct door RESPONSES = { &dialect_responses, .via = "responses", .enter = openai_name,
-                                       .refuse = openai_refuse };
-static const struct door COMPLETIONS = { &dialect_completions, .via = "responses", .chat = true,
-                                         .enter = openai_name, .refuse = openai_refuse };
-static const struct door OPENAI = { .via = "responses",
-                                    .enter = openai_name,
-                                    .refuse = openai_refuse };
-static const struct door MCP = { .via = "mcp", .refuse = mcp_refuse, .challenge = mcp_challenge };
+                                       .refuse = openai_refuse, .error = openai_error_body };
+static const struct door COMPLETIONS = {
+    &dialect_completions, .via = "responses",      .chat = true,
+    .enter = openai_name, .refuse = openai_refuse, .error = openai_error_body
+};
+static const struct door OPENAI = {
+    .via = "responses", .enter = openai_name, .refuse = openai_refuse, .error = openai_error_body
+};
+static const struct door MCP = {
+    .via = "mcp", .refuse = mcp_refuse, .error = mcp_error_body, .challenge = mcp_challenge
+};
 static const struct door LIVE = { &dialect_aisdk, .via = "live" };
 static const struct door AGUI = { &dialect_agui, .via = "ag-ui" };
 static const struct door ADK = { &dialect_adk, .via = "adk" };

@@ -167,7 +167,9 @@ static void know_door(struct conn *c)
     if (!x || x->guarded || !c->server->routes) return;
     struct request asked = x->request; /* what came of it is no request yet */
     if (!asked.path.ptr) asked.path = http1_path_so_far(&x->http1);
-    if (asked.path.ptr) x->request.door = route_find(c->server->routes, &asked).door;
+    if (!asked.path.ptr) return;
+    x->request.door = route_find(c->server->routes, &asked).door;
+    if (!x->request.door) x->request.door = route_near(c->server->routes, asked.path);
 }
 
 void conn_refuse(struct conn *c, int status, const char *code, const char *text)

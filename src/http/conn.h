@@ -209,10 +209,10 @@ struct server_setup {
      * 403, 421 ...), or holds the connection (conn_hold) until conn_again asks it once more; the
      * body waits for it. */
     bool (*guard)(struct server *s, struct request *q);
-    /* The body of an error, where its door has a form of its own; false: it has none. NULL: none
-     * has. `q` may be NULL: what was sent was no request. */
-    bool (*error)(struct request *q, struct buf *out, int status, const char *code,
-                  const char *message);
+    /* The body of an error, and its type, where its door has a form of its own; NULL: it has none,
+     * or none has. `q` may be NULL: what was sent was no request. */
+    const char *(*error)(struct request *q, struct buf *out, int status, const char *code,
+                         const char *message);
     void         *app; /* for the handlers: server_app() */
     /* NULL: plain HTTP. Outlives the server. */
     struct certs *certs;

@@ -170,8 +170,8 @@ struct server {
     struct net_limits   limits;
     const struct route *routes;
     bool (*guard)(struct server *s, struct request *q);
-    bool (*error)(struct request *q, struct buf *out, int status, const char *code,
-                  const char *message);
+    const char *(*error)(struct request *q, struct buf *out, int status, const char *code,
+                         const char *message);
     void *app;
 
     uv_tcp_t    listener;

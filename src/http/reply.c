@@ -181,12 +181,15 @@ void conn_reply_static(struct conn *c, int status, const char *type, struct str 
     if (reply_head(c, status, type, body.len)) c->tail = body;
 }
 
-static void error_body(struct conn *c, struct buf *b, int status, const char *code,
-                       const char *message)
+/* Its type. */
+static const char *error_body(struct conn *c, struct buf *b, int status, const char *code,
+                              const char *message)
 {
-    struct jsonw w;
+    struct server *s = c->server;
+    const char    *type = s->error ? s->error(conn_request(c), b, status, code, message) : NULL;
+    struct jsonw   w;
 
-    if (c->server->error && c->server->error(conn_request(c), b, status, code, message)) return;
+    if (type) return type;
     jsonw_init(&w, b);
     jw_obj(&w);
     jw_key(&w, "error");
@@ -195,6 +198,7 @@ static void error_body(struct conn *c, struct buf *b, int status, const char *co
     jw_kstrz(&w, "message", message);
     jw_end_obj(&w);
     jw_end_obj(&w);
+    return "application/json";
 }
 
 void conn_error(struct conn *c, int status, const char *code, const char *message)
@@ -202,9 +206,9 @@ void conn_error(struct conn *c, int status, const char *code, const char *messag
     struct buf b;
 
     buf_init(&b, 0);
-    error_body(c, &b, status, code, message);
+    const char *type = error_body(c, &b, status, code, message);
     if (b.err) conn_doom(c);
-    conn_reply(c, status, "application/json", buf_view(&b));
+    conn_reply(c, status, type, buf_view(&b));
     buf_done(&b);
 }
 
@@ -213,10 +217,10 @@ void reply_refusal(struct conn *c, int status, const char *code, const char *tex
     struct buf b;
 
     buf_init(&b, 0);
-    error_body(c, &b, status, code, text);
+    const char *type = error_body(c, &b, status, code, text);
     if (b.err) conn_doom(c);
     c->close_after = true;
-    write_reply(c, status, "application/json", buf_view(&b));
+    write_reply(c, status, type, buf_view(&b));
     buf_done(&b);
 }
 

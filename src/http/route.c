@@ -97,3 +97,27 @@ struct route_match route_find(const struct route *routes, struct request *q)
     if (!r) r = fitting(routes, q, true);
     return r ? (struct route_match){ r, STR_NONE, r->door } : allowed(routes, q, true);
 }
+
+/* Up to the first that takes more than itself. */
+static struct str plain_segments(struct str pattern)
+{
+    size_t n = 0;
+    while (n < pattern.len && pattern.ptr[n] != '{' && pattern.ptr[n] != '*') n++;
+    if (n < pattern.len) n--; /* the slash before it */
+    return str_cut(pattern, n);
+}
+
+const struct door *route_near(const struct route *routes, struct str path)
+{
+    const struct door *door = NULL;
+    size_t             most = 0;
+
+    for (const struct route *r = routes; r->pattern; r++) {
+        struct str plain = plain_segments(str_c(r->pattern)), rest = str_from(path, plain.len);
+        if (!r->door || plain.len <= most || !str_starts(path, plain)) continue;
+        if (rest.len && rest.ptr[0] != '/') continue;
+        most = plain.len;
+        door = r->door;
+    }
+    return door;
+}

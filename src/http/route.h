@@ -23,6 +23,9 @@ struct route_match {
 };
 
 struct route_match route_find(const struct route *routes, struct request *q);
+/* Whose clients ask for such an address, though there is nothing at it: the door of the route of
+ * whose pattern most plain segments stand at its beginning. NULL: nobody's. */
+const struct door *route_near(const struct route *routes, struct str path);
 /* `odd`: the path has such an escape, and what it stands for goes here; NULL: it has none. */
 bool route_matches(const char *pattern, struct str path, struct arena *odd, struct str param[4]);
 

@@ -103,7 +103,30 @@ test('what is refused before its head was read to the end has all four members, 
             const [got, error, named] = await refused(text);
             same([got, Object.keys(error), error.code, error.param, error.type, named], [status, ['message', 'type', 'param', 'code'], code, null, status === 505 ? 'server_error' : 'invalid_request_error', true], `${code} ${at}`);
         }
-    same(Object.keys((await refused(line('/v1/threads') + host + long))[1]), ['code', 'message'], 'elsewhere as ever');
+    for (const at of ['/v1/responses/a%2Fb', '/v1/responses/%2E%2E', '/v1/conversations/a%2Fb', '/v1/chat/completions/..', '/v1/chat/completions/%00', '/v1/chat/completions/\xff', '/v1/chat/completions/a%2Fb'])
+        for (const method of ['GET', 'POST']) {
+            const [got, error, named] = await refused(`${method} ${at} HTTP/1.1\r\n${host}\r\n`);
+            same([got, Object.keys(error), error.code, named], [400, ['message', 'type', 'param', 'code'], 'bad_target', true], `${method} ${at}`);
+        }
+    for (const at of ['/v1/threads', '/v1/chatter', '/v1/responsesx/..']) same(Object.keys((await refused(line(at) + host + long))[1]), ['code', 'message'], 'elsewhere as ever');
+});
+
+test('what the server itself refuses has the form of its door', async (t) => {
+    const server = await t.serve(), host = 'Host: localhost\r\n', long = `X-Long: ${'x'.repeat(20000)}\r\n`;
+    for (const [head, status, code] of [['PUT AT HTTP/1.1\r\n' + host + '\r\n', 405, 'method_not_allowed'], ['POST AT HTTP/1.1\r\n' + host + long, 431, 'head_too_large'],
+        ['POST AT HTTP/1.1\r\n' + host + 'Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n', 400, 'bad_framing'], ['POST AT HTTP/1.1\r\n' + host + 'Transfer-Encoding: chunked\r\n\r\nzz\r\n', 400, 'bad_chunk'],
+        ['POST AT HTTP/1.1\r\n' + host + 'Transfer-Encoding: gzip\r\n\r\n', 501, 'unsupported_encoding'], ['POST AT HTTP/1.1\r\n' + host + 'Content-Length: 1\r\nExpect: tea\r\n\r\n', 417, 'expectation_failed']]) {
+        const refused = async (at) => {
+            const [lines, body] = (await raw(server, head.replace('AT', at))).split('\r\n\r\n');
+            return { got: Number(lines.split(' ')[1]), lines, body };
+        };
+        for (const at of ['/api/chat', '/stream']) {
+            const { got, lines, body } = await refused(at);
+            same([got, /^parley-error: (.*)$/mi.exec(lines)?.[1], /^content-type: text\/plain/mi.test(lines), /^[A-Z][^{]*\.$/.test(body)], [status, code, true, true], `${at} ${code}: ${body}`);
+        }
+        const { got, body } = await refused('/mcp'), { jsonrpc, id, error } = JSON.parse(body);
+        same([got, jsonrpc, id, error.code, error.data, typeof error.message], [status, '2.0', null, status < 500 ? -32600 : -32603, { code }, 'string'], code);
+    }
 });
 
 // --- functions, and which tools there are -------------------------------------------------------------------

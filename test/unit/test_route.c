@@ -205,3 +205,15 @@ TEST(a_door_that_changes_something_wants_the_start_token_or_is_known_to_need_non
     CHECK(known == sizeof open_doors / sizeof *open_doors);
     CHECK(answers >= 13);
 }
+
+TEST(what_is_nowhere_is_near_the_door_that_it_begins_like)
+{
+    CHECK(route_near(app_routes, STR("/v1/responses/a%2Fb")) ==
+          route_near(app_routes, STR("/v1/responses")));
+    CHECK(route_near(app_routes, STR("/v1/chat/completions/..")) !=
+          route_near(app_routes, STR("/v1/chat/stream/..")));
+    CHECK(route_near(app_routes, STR("/v1/chat/completions/..")) != NULL);
+    CHECK(route_near(app_routes, STR("/v1/chat/completionsx")) == NULL);
+    CHECK(route_near(app_routes, STR("/v1/chat")) == NULL);
+    CHECK(route_near(app_routes, STR("/")) == NULL);
+}

@@ -332,6 +332,18 @@ void mcp_delete(struct server *s, struct request *q)
     if (is_served(m, q)) mcps_session_enter(m, q, &(struct mcprpc){ 0 }, mcps_session_end);
 }
 
+/* What came could not be read, or asks for what is not here: it is no request to answer. */
+const char *mcp_error_body(struct request *q, struct buf *out, int status, const char *code,
+                           const char *message)
+{
+    struct str    data = arena_printf(q->arena, "{\"code\":\"%s\"}", code);
+    enum rpc_code rpc = status < 500 ? RPC_INVALID : RPC_INTERNAL;
+    struct jsonw  w;
+    jsonw_init(&w, out);
+    mcprpc_error(&w, STR_NONE, &(struct mcprpc_fault){ status, rpc, message, data });
+    return "application/json";
+}
+
 void mcp_refuse(struct request *q, int status, const char *code, const char *message)
 {
     struct str data = arena_printf(q->arena, "{\"code\":\"%s\"}", code);
