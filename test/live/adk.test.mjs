@@ -54,6 +54,22 @@ test('sessions are made, listed, shown and removed, and a question is still one 
     same((await server.get('/apps/default/users/u/sessions/mine')).status, 404);
 });
 
+test('a page may have any name: what is listed is found under it', async (t) => {
+    const server = await t.serve({ config: { pages: { 'we/ird': {}, '..': {}, 'plain': {} } } });
+    const names = (await server.get('/list-apps')).json;
+    same([...names].sort(), ['..', 'default', 'plain', 'we/ird']);
+    for (const [i, name] of names.entries()) {
+        const app = name === '..' ? '%2E%2E' : encodeURIComponent(name), at = `/apps/${app}/users/u/sessions`;
+        same((await server.post(`${at}/s${i}`, {})).json.appName, name);
+        same([(await server.get(`${at}/s${i}`)).json.id, (await server.get(at)).status, (await server.request('DELETE', `${at}/s${i}`)).status], [`s${i}`, 200, 200], name);
+        const s = await server.open('POST', `/ag-ui/agent/${app}/run`, { threadId: `g${i}`, runId: 'r', state: {}, messages: [{ id: 'm', role: 'user', content: 'Hello' }], tools: [], context: [], forwardedProps: {} });
+        await s.read();
+        same([s.status, s.events.at(-1).data.type], [200, 'RUN_FINISHED'], name);
+        same((await server.post(`/ag-ui/agent/${app}/stop/g${i}`, {})).json.stopped, false, name);
+    }
+    same((await server.get('/apps/no%2Fpage/users/u/sessions')).status, 404);
+});
+
 test('a session tells the conversation as it stands: an edited message and a regenerated answer once', async (t) => {
     const server = await t.serve();
     const users = async () => (await server.get('/apps/default/users/u/sessions/s')).json.events;
