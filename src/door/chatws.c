@@ -311,12 +311,12 @@ static void up_abort(struct chatws *c, const struct jv *m)
 static void dispatch(struct chatws *c, struct str type, const struct jv *m)
 {
     bool may = may_send(c->app, c->conn, c->owner, &c->refused);
-    bool asks = str_is(type, "send") || str_is(type, "resume");
     if (str_is(type, "abort")) up_abort(c, m);
-    else if (asks && !may)
+    else if (!may)
         reply(c, "error", jv_str_at(m, "requestId"), "Too many requests; try again in a moment.");
     else if (str_is(type, "send")) up_send(c, m);
     else if (str_is(type, "resume")) up_resume(c, m);
+    else reply(c, "error", jv_str_at(m, "requestId"), "This type of message is not known here.");
 }
 
 static void on_message(struct ws_peer *p, struct str text, bool binary)

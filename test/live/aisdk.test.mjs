@@ -532,10 +532,13 @@ test('/api/chat/ws: a leaving client leaves its run, SIGTERM says so and closes 
 test('/api/chat/ws: bad frames and request ids', async (t) => {
     const server = await t.serve();
     const ws = await Ws.open(t, server, '/api/chat/ws');
-    ws.send({ type: 'dance' });
+    for (const [frame, requestId] of [[{}, ''], [{ type: 'dance' }, ''], [{ type: 7, requestId: 'r' }, 'r'], [{ type: 'dance', requestId: 'r' }, 'r']]) {
+        ws.send(frame);
+        same(JSON.parse(await ws.next()), { type: 'error', requestId, errorText: 'This type of message is not known here.' });
+    }
     ws.send({ type: 'abort', requestId: 'nobody' });
     ws.send({ type: 'send', requestId: 'x'.repeat(201), id: 'c', messages: [user('hello')] });
-    same(JSON.parse(await ws.next()).type, 'error');
+    check(/too long/.test(JSON.parse(await ws.next()).errorText), 'its id');
     ws.send({ type: 'send', requestId: '\u0001'.repeat(200), id: 'c', messages: [user('Find articles about CRISPR')] });
     const all = await frames(ws, '\u0001'.repeat(200));
     same(all.at(-1).type, 'end', 'an id that must be escaped');
