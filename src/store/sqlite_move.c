@@ -45,6 +45,8 @@ static void bind_row(sqlite3_stmt *st, const struct move_table *t, const struct 
         bool none = t->types[i] == 'z' ? !v->n : !move_is_number(t, i) && !v->s.ptr;
         if (none) sqlite3_bind_null(st, (int)i + 1);
         else if (move_is_number(t, i)) sqlite3_bind_int64(st, (int)i + 1, v->n);
+        else if (t->types[i] == 'r')
+            sqlite3_bind_blob64(st, (int)i + 1, v->s.ptr, v->s.len, SQLITE_STATIC);
         else sqlite3_bind_text64(st, (int)i + 1, v->s.ptr, v->s.len, SQLITE_STATIC, SQLITE_UTF8);
     }
 }

@@ -29,10 +29,13 @@ struct sounding {
 static const char schema[] = "SELECT s.type, s.name, s.tbl_name, s.sql" TABLES;
 static const char triggers[] = "SELECT name, tbl_name FROM sqlite_schema WHERE type = 'trigger'";
 
-/* A query per table, which counts in each column the values of another type. */
+/* A query per table, which counts in each column the values of another type. A TEXT in a column for
+ * a BLOB is none: it is read by its bytes and never compared, and earlier versions of `parley move`
+ * wrote it. */
 static const char types[] =
     "SELECT 'SELECT ' || group_concat('sum(typeof(t.\"' || c.name || '\") NOT IN (''' ||"
-    " lower(c.type) || iif(c.\"notnull\", ''')) AS \"', ''', ''null'')) AS \"') || c.name || '\"')"
+    " replace(lower(c.type), 'blob', 'blob'', ''text') || iif(c.\"notnull\", ''')) AS \"', ''', "
+    "''null'')) AS \"') || c.name || '\"')"
     " || ' FROM \"' || s.name || '\" t NOT INDEXED', s.name" TABLES
     " JOIN pragma_table_info(s.name) c WHERE s.type = 'table' AND c.type <> '' GROUP BY s.name";
 

@@ -17,12 +17,12 @@
 #include "store/sum.h"
 
 const struct move_table move_tables[MOVE_LISTS] = {
-    { "conversations", "ibbbwiiifbnn", 1, 12, "thread",
+    { "conversations", "ibbbwiiifbnr", 1, 12, "thread",
       "id, owner, name, title, state, seq, created_ms, updated_ms, hidden, source, grp, links",
       "id, owner, name, title, state, seq, created_ms, updated_ms, CAST(hidden AS int), source, "
       "grp, links",
       "%sthread x", "id", "", "count(*) FROM %sthread" },
-    { "facts", "iiiwbinnbbi", 2, 8, "fact", "thread, seq, at_ms, kind, body, sum, link, digest",
+    { "facts", "iiiwbirrbbi", 2, 8, "fact", "thread, seq, at_ms, kind, body, sum, link, digest",
       "x.thread, x.seq, x.at_ms, x.kind, x.body, x.sum, x.link, x.digest, t.owner, t.name, t.seq",
       "%sfact x JOIN %sthread t ON t.id = x.thread", "x.thread, x.seq", "",
       "CAST(coalesce(sum(seq), 0) AS bigint) FROM %sthread" },
@@ -57,7 +57,7 @@ const struct move_table move_tables[MOVE_LISTS] = {
               "INSERT INTO parley_stock_log(key, thread) SELECT c0, c11 FROM x WHERE c11 <> 0" } },
     { "browser sessions", "bbi", 1, 3, "session", "key, body, ends_ms", "key, body, ends_ms",
       "%ssession x", "key", "", "count(*) FROM %ssession" },
-    { "removed ones", "iwbbiiiwbbbf", 1, 12, "stub",
+    { "removed ones", "iwbbiiiwrrbf", 1, 12, "stub",
       "num, log, owner, name, created_ms, removed_ms, seq, kind, digests, head, body, noted",
       "num, log, owner, name, created_ms, removed_ms, seq, kind, digests, head, body, "
       "CAST(noted AS int)",

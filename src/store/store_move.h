@@ -24,9 +24,9 @@ struct move_side;
 enum { MOVE_THREADS, MOVE_FACTS, MOVE_REQUESTS, MOVE_APPROVALS, MOVE_LISTS = STORE_LISTS };
 
 /* A table. `types` has a letter per column that is read: i a number, z one
- * that is NULL instead of 0, f a yes or no (0, 1), b bytes, n bytes or NULL, w a word (UTF-8
- * without NUL). The first `key` of them are its key, the first `own` its own; what follows comes
- * from the thread it belongs to. */
+ * that is NULL instead of 0, f a yes or no (0, 1), b bytes, n bytes or NULL (both a TEXT in a
+ * file), r likewise and a BLOB there, w a word (UTF-8 without NUL). The first `key` of them are its
+ * key, the first `own` its own; what follows comes from the thread it belongs to. */
 struct move_table {
     const char *name; /* for people: "conversations" */
     const char *types;

@@ -236,6 +236,20 @@ TEST(a_move_knows_every_column_there_is)
         "parley_used.amount");
 }
 
+static int64_t ask_file(const char *path, const char *sql)
+{
+    sqlite3      *db;
+    sqlite3_stmt *st;
+
+    REQUIRE(sqlite3_open(path, &db) == SQLITE_OK);
+    REQUIRE(sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK);
+    REQUIRE(sqlite3_step(st) == SQLITE_ROW);
+    int64_t n = sqlite3_column_int64(st, 0);
+    sqlite3_finalize(st);
+    REQUIRE(sqlite3_close(db) == SQLITE_OK);
+    return n;
+}
+
 TEST(a_move_brings_every_log_and_list_there_and_back)
 {
     struct moved m, back;
@@ -252,6 +266,9 @@ TEST(a_move_brings_every_log_and_list_there_and_back)
     back = move_to(url, home);
     expect(back, OK, "");
     CHECK(strcmp(m.did.digest, back.did.digest) == 0);
+    CHECK(ask_file(home, "SELECT count(*) FROM fact WHERE typeof(link) = 'blob'") > 0);
+    CHECK(ask_file(home, "SELECT count(*) FROM fact WHERE typeof(link) = 'text'") == 0);
+    CHECK(ask_file(home, "SELECT count(*) FROM thread WHERE typeof(links) = 'text'") == 0);
     check_same(file, url);
     check_same(file, home);
 }
