@@ -1,16 +1,13 @@
 /* assembly.c -- see assembly.h. */
 #include "cli/assembly.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "auth/starttoken.h"
-#include "base/file.h"
 #include "base/jsonw.h"
+#include "cli/paths.h"
 #include "model/provider.h"
 #include "tool/demo.h"
 #include "tool/http.h"
@@ -133,6 +130,7 @@ static struct str config_dir(struct assembly *k)
 
 static bool need_children(struct assembly *k, struct config_error *e)
 {
+    k->programs = true;
     if (k->children || k->trial) return true;
     struct str root = arena_dup(&k->arena, k->config->work);
     if (!root.ptr) return no_memory(k, e);
@@ -152,15 +150,6 @@ static struct str real_dir(struct assembly *k)
     return realpath(dir.ptr ? dir.ptr : ".", real) ? arena_dup(&k->arena, str_c(real)) : STR_NONE;
 }
 
-static const char *absolute(struct assembly *k, struct str path)
-{
-    char      *here = path.len && path.ptr[0] == '/' ? NULL : getcwd(NULL, 0);
-    struct str full =
-        arena_printf(&k->arena, "%s%s" STR_FMT, here ? here : "", here ? "/" : "", STR_ARG(path));
-    free(here);
-    return full.ptr;
-}
-
 /* The server's own files, which no tool may read. NULL: no memory. */
 static const char *const *own_files(struct assembly *k)
 {
@@ -173,9 +162,9 @@ static const char *const *own_files(struct assembly *k)
     for (struct config_path *p = c->secret_files; p; p = p->next) n++;
     if (!(list = arena_array(&k->arena, n + 1, sizeof *list))) return NULL;
     for (size_t i = 0; i < sizeof named / sizeof *named; i++)
-        if (named[i].len && !(list[used++] = absolute(k, named[i]))) return NULL;
+        if (named[i].len && !(list[used++] = paths_absolute(&k->arena, named[i]))) return NULL;
     for (struct config_path *p = c->secret_files; p; p = p->next)
-        if (!(list[used++] = absolute(k, p->path))) return NULL;
+        if (!(list[used++] = paths_absolute(&k->arena, p->path))) return NULL;
     return list;
 }
 
@@ -446,53 +435,6 @@ bool assembly_audit(const struct config *c, struct sign_keys *out, struct config
     return false;
 }
 
-static bool is_folder(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-/* NULL: an ordinary file is there, or nothing yet. */
-static const char *no_file(const char *path)
-{
-    const char *why = file_fault(path);
-    return why && errno == EINVAL ? why : NULL;
-}
-
-/* A file that will be written, `what` in words: its folder must be there. */
-static void try_file(struct assembly *k, const struct jv *at, const char *what, struct str path,
-                     struct config_error *e)
-{
-    const char *full = absolute(k, path);
-    struct str  folder = STR_NONE;
-
-    if (full) folder = arena_dup(&k->arena, str_n(full, (size_t)(strrchr(full, '/') - full)));
-    if (!folder.ptr) (void)no_memory(k, e);
-    else if (is_folder(full))
-        config_error_add(e, k->config, at, "%s " STR_FMT " is a folder; name a file in it", what,
-                         STR_ARG(path));
-    else if (folder.len && !is_folder(folder.ptr))
-        config_error_add(e, k->config, at, "the folder " STR_FMT " of %s is not there; make it",
-                         STR_ARG(folder), what);
-    else if (no_file(full))
-        config_error_add(e, k->config, at, "%s " STR_FMT " cannot be used: %s", what, STR_ARG(path),
-                         no_file(full));
-    else if (access(full, W_OK) && (errno != ENOENT || access(folder.len ? folder.ptr : "/", W_OK)))
-        config_error_add(e, k->config, at, "%s " STR_FMT " cannot be written here: %s", what,
-                         STR_ARG(path), os_words(errno));
-}
-
-static void try_files(struct assembly *k, struct config_error *e)
-{
-    const struct config *c = k->config;
-
-    /* whether a database answers is found out by who opens it */
-    if (c->store_file.ptr && !str_is(c->store_file, ":memory:"))
-        try_file(k, jv_get(c->root, "store"), "the store", c->store_file, e);
-    if (c->audit.file.len)
-        try_file(k, jv_get(jv_get(c->root, "audit"), "file"), "\"audit.file\"", c->audit.file, e);
-}
-
 static void try_all(struct assembly *k, const struct config *c, struct loop *l,
                     struct config_error *e)
 {
@@ -502,10 +444,10 @@ static void try_all(struct assembly *k, const struct config *c, struct loop *l,
     k->trial = true;
     if (config_needs_token(c) && !start_token_good())
         config_error_add(e, c, NULL, START_TOKEN_RULE);
-    try_files(k, e);
     if (assembly_audit(c, &keys, e)) sign_keys_done(&keys);
     (void)(assembly_tools(k, e) && models); /* what is wrong is in `e` */
-    if (!c->auth.keys_file.ptr) return;     /* keys at an address are fetched when it is up */
+    paths_try(c, k->programs, &k->arena, e);
+    if (!c->auth.keys_file.ptr) return; /* keys at an address are fetched when it is up */
     if (assembly_auth(c, l, &k->arena, &auth, e)) auth_free(auth, no_matter, NULL);
 }
 
@@ -547,7 +489,7 @@ void assembly_absent(const struct config *c, FILE *out)
         if (cwd.len && cwd.ptr[0] != '/' && base.len)
             dir = arena_printf(&k.arena, STR_FMT "/" STR_FMT, STR_ARG(base), STR_ARG(cwd));
         const char *from = dir.len ? arena_dup(&k.arena, dir).ptr : NULL;
-        if (cwd.len && from && !is_folder(from))
+        if (cwd.len && from && !paths_is_folder(from))
             fprintf(out,
                     "%-10s MCP server \"" STR_FMT "\": the directory " STR_FMT
                     " of \"cwd\" is not there\n",

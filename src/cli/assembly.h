@@ -46,7 +46,8 @@ struct assembly {
     size_t                 page_count;
     struct hub_action     *actions;
     size_t                 action_count;
-    bool                   trial; /* nothing is started */
+    bool                   trial;    /* nothing is started */
+    bool                   programs; /* some are started, or would be */
     /* while it is being taken apart */
     unsigned               closing;
     void (*done)(void *ctx);

@@ -309,6 +309,7 @@ test('check says what cannot be isolated here, and which programs never are', as
 test('what a start refuses the check refuses, and neither leaves a file behind', async (t) => {
     const exec = (more) => ({ tools: { t: { exec: { command: ['true'], sandbox: 'best_effort', ...more } } } });
     const { key } = keys(t.folder()), noting = (at) => ({ audit: { key, file: at } });
+    const paying = (ledger) => ({ demo: { ledger } });
     for (const [config, reason] of [
         [exec({ command: ['cat', 'parley.db'] }), /it could read \S*parley\.db, which is the server's own/],
         [exec({ command: ['cat', 'sub/../parley.db-wal'] }), /it could read \S*parley\.db, which is the server's own/],
@@ -318,14 +319,34 @@ test('what a start refuses the check refuses, and neither leaves a file behind',
         [noting('nowhere/c.jws'), /the folder \S*nowhere of "audit.file" is not there; make it/],
         ...(process.getuid() ? [[noting('/c.jws'), /"audit.file" \/c.jws cannot be written here: permission denied/i]] : []),   // root may
         [exec({ command: ['no-such-program-here'] }), /no-such-program-here/],
+        ...['plain', 'pipe', 'loop', '/dev/null'].flatMap((work) => [{ ...exec({}), work }, { mcpServers: { a: { command: 'cat' } }, work }])
+            .map((config) => [config, new RegExp(`"work" ${config.work} is no folder; name one`)]),
+        [{ ...exec({}), work: 'nowhere/work' }, /the folder \S*nowhere of "work" is not there; make it/],
+        [{ ...exec({}), work: 'plain/work/' }, /the folder \S*plain of "work" is not there; make it/],
+        [paying('pipe'), /"demo.ledger" pipe cannot be used: it is a pipe/],
+        [paying('/dev/null'), /"demo.ledger" \/dev\/null cannot be used: it is a device/],
+        [paying('loop'), /"demo.ledger" loop cannot be used: too many levels of symbolic links/i],
+        [paying('sub'), /"demo.ledger" sub is a folder; name a file in it/],
+        [paying('nowhere/l.jsonl'), /the folder \S*nowhere of "demo.ledger" is not there; make it/],
     ]) {
         const at = file(t, { listen: '127.0.0.1:0', ...config }), cwd = path.dirname(at);
         fs.mkdirSync(path.join(cwd, 'sub'));
+        fs.writeFileSync(path.join(cwd, 'plain'), '');
+        fs.symlinkSync('loop', path.join(cwd, 'loop'));
+        same(spawnSync('mkfifo', [path.join(cwd, 'pipe')]).status, 0);
         for (const command of ['check', 'serve']) {
             const r = await parley([command, '--config', at], { cwd });
             check(r.code === 1 && reason.test(r.err), `${command} ${JSON.stringify(config)}: ${r.code} ${r.err}`);
         }
-        same(fs.readdirSync(cwd).sort(), ['parley.json', 'sub'], JSON.stringify(config));
+        same(fs.readdirSync(cwd).sort(), ['loop', 'parley.json', 'pipe', 'plain', 'sub'], JSON.stringify(config));
+    }
+});
+
+test('a path that nobody will write to is no reason not to start', async (t) => {
+    const tools = { t: { http: { url: 'http://127.0.0.1:9/' } } };
+    for (const config of [{ tools, work: 'parley.json' }, { demo: { tools: false, ledger: 'nowhere/l.jsonl' } }]) {
+        const at = file(t, config), r = await parley(['check', '--config', at], { cwd: path.dirname(at) });
+        same(r.code, 0, r.err);
     }
 });
 
