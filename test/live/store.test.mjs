@@ -123,7 +123,8 @@ test('a limit of the size of files is a full disk: new work is refused, and it h
     const s = sound(await server.turn('Find articles about CRISPR'));
     const r = await until(async () => { const x = await server.post('/v1/chat/stream', { message: 'x'.repeat(300000), thread_id: s.thread }); return x.status !== 200 && x; }, 'the file to be as large as it may be');
     same([r.status, r.json.error.code], [503, 'store_unavailable']);
-    check(/limit of a file's size/.test(server.log.find((l) => l.event === 'store.unavailable').why), r.json.error.message);
+    const told = await until(() => server.log.find((l) => l.event === 'store.unavailable'), 'the word in the log');
+    check(/limit of a file's size/.test(told.why), r.json.error.message);
     same((await server.get('/readyz')).json.problem, 'full');
     same((await server.get(`/v1/threads/${s.thread}`)).status, 200, 'reading goes on');
     same(spawnSync('prlimit', ['--pid', server.child.pid, '--fsize=unlimited']).status, 0);
