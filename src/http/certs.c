@@ -2,6 +2,7 @@
 #include "http/certs.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/log.h"
 
@@ -12,7 +13,9 @@ struct certs {
     const char       *cert, *key;          /* behind the struct */
     uv_fs_poll_t      polls[2];
     struct loop_timer pause;
-    unsigned          open; /* handles */
+    uint64_t          stamps[2]; /* of the files when they were read first */
+    bool              looked;    /* at them since */
+    unsigned          open;      /* handles */
     void (*done)(void *ctx);
     void *ctx;
 };
@@ -55,9 +58,24 @@ void certs_read(struct certs *c)
     log_line(LOG_INFO, "tls.renewed", "cert", c->cert, "until", until, NULL);
 }
 
+static uint64_t stamp_of(const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st)) return 0;
+    return (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec + st.st_ino;
+}
+
+/* The polls tell what differs from their own first look, a moment after the pair was read: what
+ * changed in between is found by the stamps, once. */
 static void on_pause(struct loop_timer *t)
 {
-    certs_read(LIST_ITEM(t, struct certs, pause));
+    struct certs *c = LIST_ITEM(t, struct certs, pause);
+    bool          first = !c->looked;
+
+    c->looked = true;
+    if (first && stamp_of(c->cert) == c->stamps[0] && stamp_of(c->key) == c->stamps[1]) return;
+    certs_read(c);
 }
 
 /* `status` < 0: it is not there now; the reading says so. */
@@ -92,6 +110,7 @@ enum err certs_new(struct loop *l, const char *cert, const char *key, struct tls
                    struct certs **out)
 {
     struct tls_pair *pair;
+    uint64_t         stamps[2] = { stamp_of(cert), stamp_of(key) };
     enum err         e = tls_pair_read(cert, key, facts, &pair);
 
     if (e) return e;
@@ -102,6 +121,8 @@ enum err certs_new(struct loop *l, const char *cert, const char *key, struct tls
     }
     c->pair = pair;
     memcpy(c->print, facts->print, sizeof c->print);
+    memcpy(c->stamps, stamps, sizeof stamps);
+    loop_timer_set(&c->pause, CERTS_LOOK_MS);
     *out = c;
     if (uv_fs_poll_start(&c->polls[0], on_change, c->cert, CERTS_LOOK_MS) ||
         uv_fs_poll_start(&c->polls[1], on_change, c->key, CERTS_LOOK_MS))
