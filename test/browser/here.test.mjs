@@ -2,7 +2,7 @@
 // at now and then in these tests: what comes was told.
 import { createHash } from 'node:crypto';
 import { until } from '../lib/check.mjs';
-import { equal, ok, test } from './lib/test.mjs';
+import { equal, test } from './lib/test.mjs';
 
 const key = (name, ...roles) => ({ sha256: createHash('sha256').update(name).digest('hex'), principal: name, roles });
 const fourEyes = { auth: { keys: [key('ada', 'user'), key('bob', 'approver')] }, approvals: { who: 'approver' } };
@@ -103,5 +103,5 @@ test('a message of a conversation that was left waits for the sign-in, and goes 
     return JSON.stringify((await r.json()).messages);
   };
   await until(async () => (await said()).includes('Paris'), 'the message to be there');
-  ok((await ada.unsent()).length === 0, 'nothing is left to be sent');
+  await until(async () => !(await ada.unsent()).length, 'nothing to be left to be sent');
 });
