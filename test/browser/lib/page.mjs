@@ -1,6 +1,7 @@
 // A browser tab as a person uses it. Waits for what is to be seen, never for time.
 import { existsSync } from 'node:fs';
 import { chromium } from 'playwright-core';
+import { until } from '../../lib/check.mjs';
 import { Room, home } from './room.mjs';
 import { holds } from './wait.mjs';
 
@@ -80,6 +81,9 @@ export class Tab {
         tab.errors.push(m.text()),
     );
     tab.page.on('request', (r) => tab.requests.push(r.url()));
+    tab.asking = new Set(); // for lists
+    tab.page.on('request', (r) => lists.test(r.url()) && tab.asking.add(r));
+    for (const end of ['requestfinished', 'requestfailed']) tab.page.on(end, (r) => tab.asking.delete(r));
     await tab.page.goto(url + path);
     await tab.page.waitForSelector(ready);
     return tab;
@@ -138,6 +142,7 @@ export class Tab {
   /** The session ends behind the page's back. The lists, which ask now and then, do not notice: what the person does comes first. */
   async signedOutElsewhere() {
     await this.page.route(lists, (r) => r.abort());
+    await until(() => !this.asking.size, 'the lists that were asked for before');
     const [cookie] = await this.context.cookies();
     const headers = { cookie: `${cookie.name}=${cookie.value}`, origin: this.url };
     const { status } = await fetch(`${this.url}/v1/session`, { method: 'DELETE', headers });
