@@ -175,6 +175,10 @@ test('500 requests: the inbox shows them quickly, on a phone in lines that can b
   for (let i = 0; i < 500; i += 10) await Promise.all(Array.from({ length: 10 }, (_, k) => says(server, 'ada', `Send ${i + k + 1} dollars to ${names[(i + k) % 3]}`)));
   const bob = await inbox(t, server, 'bob', { viewport: { width: 375, height: 700 } });
   await bob.until(() => document.querySelectorAll('.inbox-row').length === 500);
+  const laidOut = (n) => bob.page.evaluate((k) => getComputedStyle(document.querySelectorAll('.inbox-row')[k]).contentVisibility, n);
+  await bob.$('.inbox-line').last().click();
+  equal([await laidOut(0), await laidOut(499)], ['auto', 'visible'], 'lines out of sight are not laid out, what is opened is');
+  await bob.$('.inbox-line').last().click();
   for (const theme of ['light', 'dark']) {
     await dress(bob, [375, theme, 700]);
     equal(await sticksOut(bob), 0, `the width, ${theme}`);

@@ -1,6 +1,5 @@
 // What stays of a decision: the sentence, the arguments, who, when, by which way, and what came of it.
 import { createHash } from 'node:crypto';
-import { until } from '../lib/check.mjs';
 import { squeeze } from './lib/page.mjs';
 import { equal, ok, test } from './lib/test.mjs';
 
@@ -38,8 +37,7 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     await tab.idle();
     const says = async (card, when) => {
       await tab.$(`${card} .record`, { hasText: /by you, .* in the chat/ }).waitFor();
-      // What is just coming into sight has no words yet (content-visibility).
-      const said = await until(async () => squeeze(await tab.$(`${card} .record`).innerText()), `words ${when}`);
+      const said = squeeze(await tab.$(`${card} .record`).innerText());
       ok(/^Wire it to Hanako\? Approved by you, \d\d:\d\d, in the chat to Hanako$/.test(said), `${when}: ${said}`);
     };
     await says('.unknown', 'at once');
