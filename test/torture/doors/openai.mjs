@@ -44,7 +44,7 @@ export const perform = {
     async responses(actor, op) {
         const { scene, who, world } = actor, before = op.thread === 'previous' ? at(memory(scene.responses, who), op.which) : undefined, thread = typeof op.thread === 'number' ? scene.thread(who, op.thread) : undefined;
         world.model.script(op.n, op.script);
-        scene.opThread.set(op.n, { who, thread });
+        scene.opThread.set(op.n, { who, thread: thread ?? before?.thread });
         const body = { model: model(op), input: op.n % 2 ? actor.text(op) : [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: actor.text(op) }] }], ...(op.form === 'stream' && { stream: true }), ...(op.form === 'background' && { background: true }),
             ...(op.store === false && op.form !== 'background' && { store: false }), ...(before && { previous_response_id: before.id }), ...(thread && { conversation: thread }), ...((op.asks || op.functions) && { tools: [...(TOOLS[op.asks] ?? []), ...(op.functions ? [functions(op.functions)] : [])] }) };
         const r = await actor.deliver(op, '/v1/responses', body, thread, retries(actor, op, op.store !== false));
