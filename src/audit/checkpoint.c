@@ -268,14 +268,15 @@ static void post(struct checkpoints *c)
     curl_start(c->setup.pool, &c->job);
 }
 
-/* Of libuv's pool: the disk may take its time. A line that was cut off by a full disk is ended, so
- * that the next one is whole. */
+/* Of libuv's pool: the disk may take its time. A line that a full disk cuts off is taken out again;
+ * where not even that can be done it is ended, so that the next one is whole. */
 static void write_file(uv_work_t *w)
 {
     struct checkpoints *c = LIST_ITEM(w, struct checkpoints, work);
     const char         *why;
     int                 fd = file_open(c->setup.file, O_WRONLY | O_CREAT | O_APPEND, &why);
     size_t              done = 0;
+    off_t               before = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
 
     c->file_why = fd < 0 ? why : NULL;
     while (!c->file_why && done < c->line.len + 1) {
@@ -284,7 +285,7 @@ static void write_file(uv_work_t *w)
         if (n >= 0) done += (size_t)n;
         else if (errno != EINTR) c->file_why = os_words(errno);
     }
-    if (c->file_why && done && fd >= 0) (void)!write(fd, "\n", 1);
+    if (c->file_why && done && (before < 0 || ftruncate(fd, before))) (void)!write(fd, "\n", 1);
     if (!c->file_why && fsync(fd)) c->file_why = os_words(errno);
     if (fd >= 0) close(fd);
 }

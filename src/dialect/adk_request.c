@@ -165,7 +165,8 @@ bool adk_decode(struct command *c, const struct jv *body, struct ai_request *q, 
     *q = (struct ai_request){ 0 };
     if (is_said_twice(body, why) || !text_of(body, "appName", "app_name", &q->page, why) ||
         !text_of(body, "userId", "user_id", &user, why) ||
-        !text_of(body, "sessionId", "session_id", &q->id, why))
+        !text_of(body, "sessionId", "session_id", &q->id, why) ||
+        !request_text(c, body, "request_id", REQUEST_ID_MAX, &q->request_id, why))
         return false;
     if (!jv_is(parts, JSON_ARRAY))
         return refuse(why, 422, "bad_field", "\"newMessage\" must have a list of \"parts\".");

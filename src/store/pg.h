@@ -33,7 +33,7 @@
 #include "store/rows.h"
 #include "store/store_ops.h"
 
-#define PG_SCHEMA      12     /* the version this program writes */
+#define PG_SCHEMA      13     /* the version this program writes */
 #define PG_VERSION_MIN 130000 /* the oldest server */
 
 /* Writers: enough that a commit of one does not keep the others waiting. */

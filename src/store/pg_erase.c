@@ -22,7 +22,6 @@ static const char remove_sql[] =
     " keys AS (DELETE FROM parley_key WHERE thread = (SELECT id FROM new)),"
     " with_log AS (DELETE FROM parley_stock_log WHERE thread = (SELECT id FROM new) RETURNING key),"
     " stock AS (DELETE FROM parley_stock WHERE key IN (SELECT key FROM with_log)),"
-    " noted AS (DELETE FROM parley_noted WHERE thread = (SELECT id FROM new)),"
     " trimmed AS (DELETE FROM parley_trimmed WHERE thread = (SELECT id FROM new)),"
     " last AS MATERIALIZED (SELECT new.*, "
     DIGEST_OF("new", "new.seq + 1", "$6::int8", "'removed'", "$5::bytea") " AS digest FROM new"
@@ -115,7 +114,9 @@ static const char checkpoint_sql[] =
     "  RETURNING number),"
     " logs AS (INSERT INTO parley_noted(thread, seq)"
     "  SELECT u.num, u.seq FROM unnest($4::int8[], $5::int8[]) AS u(num, seq)"
+    /* one that is being removed has its stub in the next; waiting for it could be waiting for us */
     "   JOIN parley_thread t ON t.id = u.num WHERE EXISTS (SELECT FROM made) ORDER BY u.num"
+    "   FOR KEY SHARE OF t SKIP LOCKED"
     "  ON CONFLICT (thread) DO UPDATE SET seq = excluded.seq),"
     " stubs AS (UPDATE parley_stub s SET noted = true FROM unnest($6::int8[], $7::int8[])"
     "   AS u(num, seq) WHERE s.num = u.num AND s.seq = u.seq AND EXISTS (SELECT FROM made))"

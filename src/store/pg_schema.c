@@ -257,6 +257,16 @@ const char *const pg_upgrades[PG_SCHEMA] = {
     " EXECUTE FUNCTION parley_unsay();"
     "CREATE TRIGGER parley_unsay AFTER UPDATE OF body ON parley_fact FOR EACH ROW"
     " EXECUTE FUNCTION parley_unsay();",
+    /* 12 -> 13. So does what a checkpoint notes of a log that is being removed: left behind, it
+     * looks as if somebody had taken the log away. (That is found by the checkpoints.) */
+    "CREATE FUNCTION parley_unnote() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+    "  DELETE FROM parley_noted WHERE thread = OLD.id;"
+    "  RETURN NULL;"
+    " END $$;"
+    "CREATE TRIGGER parley_unnote AFTER DELETE ON parley_thread FOR EACH ROW"
+    " EXECUTE FUNCTION parley_unnote();"
+    "DELETE FROM parley_noted n"
+    " WHERE NOT EXISTS (SELECT FROM parley_thread t WHERE t.id = n.thread);",
 };
 
 static enum err refuse_sql(PGconn *c, struct arena *a, struct str *why, const char *what,

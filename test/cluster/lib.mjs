@@ -316,8 +316,8 @@ export async function sameEverywhere(c, thread, ends, pick = Math.random) {
     return first;
 }
 
-// A psql that stays, for whoever asks often: the rows of a statement, a list of texts each.
-class Session {
+// A psql that stays, for whoever asks often or holds a lock: the rows of a statement, a list of texts each.
+export class Session {
     constructor(url) {
         this.child = spawn(psql, ['-X', '-q', '-A', '-t', '-F', '\t', '-d', url], { env: { ...clean(), PGCONNECT_TIMEOUT: '5' }, stdio: ['pipe', 'pipe', 'ignore'] });
         this.text = '';

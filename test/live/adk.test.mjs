@@ -31,6 +31,16 @@ test('/run tells the same events as /run_sse, as one list', async (t) => {
     }
 });
 
+test('the same request twice is one run, also over a restart', async (t) => {
+    const server = await t.serve();
+    const once = await say(server, 's', 'What is the weather in Tokyo?', { request_id: 'r-1' });
+    const again = async (door) => { const r = await server.post(door, body('s', [{ text: 'something else' }], { request_id: 'r-1' })); return [r.status, r.headers['parley-run']]; };
+    same(await again('/run_sse'), [200, once.headers['parley-run']]);
+    await server.restart('SIGKILL');
+    same(await again('/run'), [200, once.headers['parley-run']]);
+    same((await server.get('/v1/threads/s')).json.messages.filter((m) => m.role === 'user').length, 1);
+});
+
 test('sessions are made, listed, shown and removed, and a question is still one after a restart', async (t) => {
     const server = await t.serve();
     same((await server.get('/list-apps')).json, ['default']);

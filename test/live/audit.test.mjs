@@ -5,6 +5,7 @@ import crypto from 'node:crypto';
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
+import { Session, newStore, sql as ask, storeUrl } from '../cluster/lib.mjs';
 import { check, oneProcess, parley, same, skip, sound, test, until } from './lib.mjs';
 import { PAY, as, bank, decide, key, payments, say, sha256, still } from './org.mjs';
 import { audited, keys, lines, noted, organisation, paid, payload, people, stranger, types } from './record.mjs';
@@ -70,6 +71,60 @@ test('a webhook that is down loses nothing and stops nobody', async (t) => {
     place.status = 200;
     await until(() => place.told.length > 0 && payload(place.told[0][1]).number === 1, 'the first one');
     check(lines(file).length >= 1, 'the file has it');
+});
+
+// Somebody else's transaction is in the middle of it: what the server does at that moment stands before or after it.
+const within = async (t, url, statement, work) => {
+    const other = new Session(url);
+    t.defer(() => other.end());
+    await other.ask(`BEGIN; ${statement}`);
+    await work();
+    await other.ask('COMMIT');
+};
+test('in a database: a conversation that goes while a checkpoint is made is not noted', async (t) => {
+    const url = storeUrl(await newStore()), { server, file } = await audited(t, { url });
+    await paid(server);
+    await noted(file, 1);
+    const thread = await paid(server), had = lines(file).length;
+    await within(t, url, `DELETE FROM parley_thread WHERE name = '${thread}'`, () => noted(file, had + 1));
+    same((await ask(url, 'SELECT thread FROM parley_noted')).length, 1);
+});
+test('in a database: what is noted of a conversation while it waits to go, goes with it', async (t) => {
+    const url = storeUrl(await newStore()), dir = t.folder(), { key: signs } = keys(dir);
+    const { server } = await audited(t, { url, config: { audit: { key: signs, every: 3600, file: path.join(dir, 'c.jws') } } });
+    const thread = await paid(server);
+    let gone;
+    await within(t, url, 'INSERT INTO parley_noted(thread, seq) SELECT id, seq FROM parley_thread FOR KEY SHARE', async () => {
+        gone = server.request('DELETE', `/v1/threads/${thread}`);
+        await until(async () => (await ask(url, 'SELECT 1 FROM pg_locks WHERE NOT granted')).length, 'that it waits');
+    });
+    same((await gone).status, 204);
+    same((await ask(url, 'SELECT thread FROM parley_noted')).length, 0);
+});
+
+test('a checkpoint that a full disk cuts off is taken out again, and told when there is room', async (t) => {
+    if (process.getuid() !== 0) skip('needs root for a small file system');
+    const dir = t.folder(), disk = path.join(dir, 'disk'), file = path.join(disk, 'c.jws'), { key: signs, pub } = keys(dir);
+    fs.mkdirSync(disk);
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=16k', 'tmpfs', disk]).status !== 0) skip('tmpfs cannot be mounted here');
+    t.defer(() => { spawnSync('umount', ['-l', disk]); });
+    const server = await t.serve({ dir, config: { audit: { key: signs, every: 1, file } } });
+    await paid(server);
+    await noted(file, 1);
+    fs.writeFileSync(path.join(disk, 'ballast'), Buffer.alloc(12288));
+    for (let i = 0; !server.log.some((l) => l.event === 'audit.untold'); i++) {           // to the end of its page
+        await server.turn('hello');
+        const n = lines(file).length;
+        await until(() => lines(file).length > n || server.log.some((l) => l.event === 'audit.untold'), 'the next one');
+    }
+    const whole = fs.readFileSync(file, 'utf8');
+    check(whole.endsWith('\n'), 'no half of a line is left');
+    fs.rmSync(path.join(disk, 'ballast'));
+    const [had] = [lines(file).length];
+    await until(() => lines(file).length > had, 'the one that was cut off');
+    same(lines(file).map((l) => payload(l).number), lines(file).map((_, i) => i + 1));
+    const { code, out } = await parley(['audit', 'verify', '--checkpoint', file, '--public', pub, '--config', path.join(dir, 'parley.json'), '--store', server.db]);
+    same(code, 0, out);
 });
 
 test('a deleted conversation leaves who approved what, and none of its words', async (t) => {
