@@ -92,6 +92,7 @@ struct stream_start {
     case FACT_LABELLED:  \
     case FACT_TRIED:     \
     case FACT_HANDED:    \
+    case FACT_NAMED:     \
     case FACT_TRIMMED:   \
     case FACT_KIND_COUNT
 

@@ -131,6 +131,7 @@ static void on_join(struct command *c, const struct receipt *a)
     l->pending--;
     l->joining = false;
     if (l->conn && !l->left && a->status < 400) greet(l, a->thread);
+    else if (a->status == 404 && l->turns) l->absent = l->renamed = true;
     else if (l->conn && !l->left)
         conn_ws_close(l->conn, a->status == 404 ? 4404 : 1013, a->message);
     release(l);
@@ -204,8 +205,13 @@ static void on_turn(struct chat_turn *chat, const struct chat_result *r)
 {
     struct live_turn *t = LIST_ITEM(chat, struct live_turn, chat);
     struct live      *l = t->live;
-    if (r->status >= 400) live_refuse_message(l, r->code, r->message, t->answer_id);
-    else {
+    l->turns--;
+    if (r->status >= 400) {
+        live_refuse_message(l, r->code, r->message, t->answer_id);
+        if (l->absent && !l->turns && l->conn && !l->left)
+            conn_ws_close(l->conn, 4404, "no such conversation");
+    } else {
+        l->absent = false;
         ensure_joined(l, r->thread, r->seq);
         if (r->continuation)
             live_send_ack(l, t->answer_id.len ? t->answer_id : r->id, "recorded", r->duplicate);
@@ -265,6 +271,7 @@ static void up_message(struct live *l, const struct jv *m)
                                   .done = on_turn };
     l->unbound = false;
     l->pending++;
+    l->turns++;
     if (jv_str_at(m, "text").ptr) chat_say(&t->chat, m, l->thread);
     else chat_start(&t->chat, m, l->thread);
 }

@@ -31,9 +31,12 @@ struct live {
     bool               left; /* the source is gone: nothing may be joined any more */
     /* the thread it named is being read; nothing else is joined meanwhile */
     bool               joining;
+    /* it is not there, but a message that is on its way may make it */
+    bool               absent;
     struct knock      *knock; /* NULL: it is known who this is */
     int64_t            tab;   /* what it claims calls by; 0: nothing yet */
     unsigned           bad_json, pending, refused;
+    unsigned           turns;     /* messages on their way */
     uint64_t           pinged_ms; /* when the last ping was that counted as nothing */
     /* decisions up to here were broadcast to this socket */
     uint64_t           approvals_seq;

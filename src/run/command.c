@@ -177,6 +177,7 @@ bool command_handle(struct thread *t, struct command *c, enum err *e)
     case CMD_ACTION: return begin_action(t, c, e);
     case CMD_CALL: return begin_call(t, c, e);
     case CMD_HANDED: return outcome_handed(t, c, e);
+    case CMD_NAMED: return outcome_named(t, c, e);
     case CMD_DECIDE: return verdict_decide(t, c, e);
     case CMD_RESULT: return outcome_result(t, c, e);
     case CMD_CLAIM: return outcome_claim(t, c, e);

@@ -25,6 +25,7 @@ enum command_kind {
     CMD_STOP,
     CMD_SETTLE, /* how an unknown call turned out */
     CMD_HANDED, /* the program that made the thread has the outcome of its call */
+    CMD_NAMED,  /* its request `request_id` is for that call, too */
     CMD_FOLLOW, /* nothing but: is the thread there? loads it */
     /* stop, cancel gates; then the log itself is removed. Answered when it is gone */
     CMD_DELETE,
@@ -91,7 +92,7 @@ struct receipt {
     X(STR, roles)         /* and their roles, words with blanks between: rules.h */                 \
     X(STR, via)           /* and by which door: "rest", "typed", "chat", "live" ... */              \
     X(STR, request_id)    /* MESSAGE, RETRY, ACTION (what begins a run): used before: nothing       \
-                             happens but that its run is told */                                    \
+                             happens but that its run is told; NAMED */                             \
     X(STR, page)                                                                                    \
     X(STR, declared)      /* what the client brings for the run: declared_write() */                \
     X(STR, claims)        /* likewise; of `by`, JSON: caller.h */                                   \

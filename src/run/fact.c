@@ -33,7 +33,7 @@ bool fact_is_note(enum fact_kind k)
     return k == FACT_BROUGHT || k == FACT_FORKED || k == FACT_RESPONSE || k == FACT_FORGOTTEN ||
            k == FACT_TOLD || k == FACT_TRIED || k == FACT_VOTED || k == FACT_ESCALATED ||
            k == FACT_REVOKED || k == FACT_CHECKED || k == FACT_CLAIMED || k == FACT_LABELLED ||
-           k == FACT_TRIMMED;
+           k == FACT_NAMED || k == FACT_TRIMMED;
 }
 
 bool fact_restarts(const struct fact *f)

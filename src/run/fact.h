@@ -65,6 +65,7 @@
     X(LABELLED, "labelled") /* what a client keeps beside the conversation: `data`, texts by their \
                                names; the newest counts */                             \
     X(HANDED, "handed")     /* the program that wanted the call has its outcome */ \
+    X(NAMED, "named")       /* another request of a program, `request_id`, is for its call */ \
     X(TRIMMED, "trimmed")   /* facts lost words: `data` says which, trim.h */
 /* clang-format on */
 

@@ -372,6 +372,7 @@ static enum err apply_call_fact(struct fold *f, const struct fact *a)
     case FACT_VOTED: break; /* counted from the facts when somebody answers: rules.h */
     case FACT_TOLD: apply_told(f, c, a); break;
     case FACT_HANDED: c->handed = a; break;
+    case FACT_NAMED: break;
     default: must(!"call fact");
     }
     return OK;
@@ -509,6 +510,7 @@ static enum err apply(struct fold *f, const struct fact *a)
     case FACT_CHECKED:
     case FACT_ESCALATED:
     case FACT_HANDED:
+    case FACT_NAMED:
     case FACT_VOTED: return apply_call_fact(f, a);
     case FACT_PROPOSED: return apply_proposed(f, a);
     case FACT_REVOKED: return OK;

@@ -62,6 +62,7 @@ bool outcome_result(struct thread *t, struct command *c, enum err *e);
 void outcome_refused(struct thread *t, struct command *c); /* as verdict_refused, of a result */
 bool outcome_claim(struct thread *t, struct command *c, enum err *e);
 bool outcome_handed(struct thread *t, struct command *c, enum err *e);
+bool outcome_named(struct thread *t, struct command *c, enum err *e);
 bool outcome_late(struct thread *t, struct command *c, enum err *e);
 void outcome_step(struct thread *t, enum err *e);
 void outcome_tool(struct thread *t, struct command *c, enum err *e);

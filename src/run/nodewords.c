@@ -13,6 +13,7 @@ static const struct {
     { "late", CMD_LATE },       { "unvote", CMD_UNVOTE },   { "revoke", CMD_REVOKE },
     { "respond", CMD_RESPOND }, { "forget", CMD_FORGET },   { "call", CMD_CALL },
     { "handed", CMD_HANDED },   { "trim", CMD_TRIM },       { "label", CMD_LABEL },
+    { "named", CMD_NAMED },
 };
 #define KINDS (sizeof kinds / sizeof kinds[0])
 

@@ -258,3 +258,19 @@ bool outcome_handed(struct thread *t, struct command *c, enum err *e)
     accepted(t, c, call->run->id, f.seq);
     return true;
 }
+
+bool outcome_named(struct thread *t, struct command *c, enum err *e)
+{
+    struct call *call = fold_program_call(&t->fold);
+    if (!call || !c->request_id.len)
+        return refuse(t, c, 404, "unknown_call", "This is no call of a program.");
+    struct fact f = {
+        .kind = FACT_NAMED, .call = call->id, .request_id = c->request_id, .via = c->via
+    };
+    accepted(t, c, call->run->id, call->run->first->seq);
+    if (str_eq(call->run->first->request_id, c->request_id)) return true;
+    t->request_id = c->request_id;
+    t->request_run = call->run->id;
+    *e = thread_add(t, &f);
+    return true;
+}

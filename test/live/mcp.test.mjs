@@ -287,6 +287,25 @@ each('names for a request hold for ever, also when it runs freely', async (t, op
     await refusal(() => c.call('get_weather', { city: 'Oslo' }, { _meta: { 'parley/request': '' } }), -32602);
 });
 
+each('a name that comes while the same call is under way is a name for that one', async (t, open) => {
+    const server = await t.serve({ config: { mcp: { wait: 0 } } });
+    const c = await open(server), named = (name) => ({ _meta: { 'parley/request': name } });
+    const first = await c.call('process_payment', PAY);
+    for (const name of ['r-1', 'r-2']) same((await c.call('process_payment', PAY, named(name)))._meta['parley/call'], first._meta['parley/call']);
+    const [q] = await asked(server);
+    await decide(server, q.id, true);
+    await until(() => server.ledger().length === 1, 'the payment');
+    const call = async (name) => { const r = await c.call('process_payment', PAY, name && named(name)); return [r._meta['parley/call'], outcome(r)]; };
+    const was = [first._meta['parley/call'], 'done'];
+    same(await call(), was);
+    await server.restart('SIGKILL');
+    const again = await open(server);
+    Object.assign(c, { call: again.call.bind(again) });
+    same([await call('r-1'), await call('r-2')], [was, was], 'the answer was lost: it is not asked again');
+    await refusal(() => c.call('process_payment', { ...PAY, amount: 51 }, named('r-2')), -32602);
+    same([(await pending(server)).length, server.ledger().length], [0, 1]);
+});
+
 each('an outcome that nobody knows is told as that until a person settles it', async (t, open) => {
     const dir = t.folder(), command = ['/bin/sh', '-c', 'read x; echo "$x" >> "$TMPDIR/../notes"; kill -9 $$'];
     const server = await t.serve({ dir, config: { tools: { risky: { description: 'd', exec: { command }, confirm: 'never' } } } });

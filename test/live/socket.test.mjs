@@ -182,6 +182,19 @@ test('the third text that is no JSON closes with 1007, a too large one with 1009
     same(big.ws.code, 1009);
 });
 
+test('a message behind the handshake makes the thread that is not there, and the socket is told of it', async (t) => {
+    const server = await t.serve();
+    for (const thread of ['new-1', 'new-2', 'new-3']) {
+        const ws = await Ws.open(t, server, `/live?thread=${thread}`, { protocols: ['parley.json.v1'], behind: [{ type: 'message', text: 'What is the weather in Tokyo?' }] });
+        await until(() => ws.texts.some((x) => /"type":"finish"/.test(x)) || ws.closed, 'the answer');
+        same([ws.code, ws.texts.filter((x) => /"type":"hello"/.test(x)).length], [undefined, 1]);
+        same((await server.get(`/v1/threads/${thread}`)).json.messages.map((m) => m.role), ['user', 'assistant']);
+    }
+    const refused = await Ws.open(t, server, '/live?thread=new-4', { protocols: ['parley.json.v1'], behind: [{ type: 'message', text: ' ' }] });
+    await until(() => refused.closed, 'its end');
+    same([refused.code, (await server.get('/v1/threads/new-4')).status], [4404, 404]);
+});
+
 test('a thread that is not there closes with 4404, so does one that is deleted', async (t) => {
     const server = await t.serve();
     for (const thread of ['t_nobody', 'not%20valid', 'x'.repeat(129)]) {

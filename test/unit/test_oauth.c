@@ -174,6 +174,12 @@ TEST(metadata_is_looked_for_in_every_form_there_is)
            (const char *const[]){ "https://a/.well-known/oauth-authorization-server",
                                   "https://a/.well-known/openid-configuration", NULL });
     places(oauth_server_place, "file:///x", (const char *const[]){ NULL });
+    char at_most[OAUTH_URL_MAX + 1]; /* what comes before the path makes it too long */
+    memset(at_most, 'p', OAUTH_URL_MAX);
+    memcpy(at_most, "https://a/", 10);
+    at_most[OAUTH_URL_MAX] = 0;
+    places(oauth_resource_place, at_most, (const char *const[]){ NULL });
+    places(oauth_server_place, at_most, (const char *const[]){ NULL });
     arena_done(&A);
 }
 

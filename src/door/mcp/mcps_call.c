@@ -188,6 +188,32 @@ static bool is_same_still(const struct call *c)
     return mcp_is_unknown(c) || was_denied(c) || mcp_is_unclaimed(c);
 }
 
+static void on_joined(struct command *c, const struct receipt *a)
+{
+    struct mcps_wait *w = c->ctx;
+    if (is_moot(w)) {
+        command_free(c);
+        return;
+    }
+    if (a->status >= 400) mcps_wait_unavailable(w, a);
+    else if (!a->thread) follow(w, a->id, on_named); /* another log has its name by now */
+    else mcps_attach(w, a->thread);
+    command_free(c);
+}
+
+/* It is there already. A request that has a name is for it from now on, whatever becomes of it. */
+static void join(struct mcps_wait *w, struct thread *at)
+{
+    w->thread = arena_dup(&w->arena, thread_id(at));
+    if (!w->request_id.ptr) {
+        mcps_attach(w, at);
+        return;
+    }
+    struct command *c = mcps_command(w->door, CMD_NAMED, w->owner, w->thread);
+    if (c) c->request_id = arena_dup(&c->arena, w->request_id);
+    dispatch(w, c, on_joined);
+}
+
 static void on_earlier(struct command *c, const struct receipt *a)
 {
     struct mcps_wait  *w = c->ctx;
@@ -197,10 +223,8 @@ static void on_earlier(struct command *c, const struct receipt *a)
         return;
     }
     if (a->status >= 500) mcps_wait_unavailable(w, a);
-    else if (call && is_this(w, call) && is_same_still(call)) {
-        w->thread = arena_dup(&w->arena, thread_id(a->thread));
-        mcps_attach(w, a->thread);
-    } else {
+    else if (call && is_this(w, call) && is_same_still(call)) join(w, a->thread);
+    else {
         w->looked = true;
         begin(w);
     }
@@ -254,6 +278,7 @@ static void on_called(struct command *c, const struct receipt *a)
     else if (a->status >= 400) mcps_wait_unavailable(w, a);
     else if (!a->thread) /* another log has its name, or is open with the same call */
         follow(w, a->id, a->run.ptr ? on_named : on_earlier);
+    else if (a->duplicate) join(w, a->thread);
     else {
         w->thread = arena_dup(&w->arena, thread_id(a->thread));
         mcps_attach(w, a->thread);

@@ -173,8 +173,9 @@ static struct str path_of(struct str url)
 static struct str place(struct arena *a, struct str url, struct str path, const char *well,
                         struct str behind)
 {
-    return arena_printf(a, STR_FMT STR_FMT "%s" STR_FMT, STR_ARG(oauth_origin(url)), STR_ARG(path),
-                        well, STR_ARG(behind));
+    struct str at = arena_printf(a, STR_FMT STR_FMT "%s" STR_FMT, STR_ARG(oauth_origin(url)),
+                                 STR_ARG(path), well, STR_ARG(behind));
+    return at.len <= OAUTH_URL_MAX ? at : STR_NONE;
 }
 
 struct str oauth_resource_place(struct arena *a, struct str url, unsigned n)
