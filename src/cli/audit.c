@@ -171,7 +171,7 @@ out:
 static bool write_line(void *ctx, struct str line)
 {
     (void)ctx;
-    return fwrite(line.ptr, 1, line.len, stdout) == line.len && putchar('\n') != EOF;
+    return desk_json(line);
 }
 
 static int export(struct inspection *k)

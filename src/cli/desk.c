@@ -183,6 +183,35 @@ void desk_put(FILE *out, struct str s, enum glyph_way way)
     buf_done(&shown);
 }
 
+/* How far nothing acts on a terminal. What is below this stands in JSON only between its values. */
+static size_t calm(struct str s)
+{
+    uint32_t cp;
+    size_t   at = 0;
+
+    for (unsigned n; at < s.len; at += n) {
+        n = utf8_decode(str_from(s, at), &cp);
+        if (cp >= 0x7f && glyph_hidden(cp)) break;
+    }
+    return at;
+}
+
+bool desk_json(struct str json)
+{
+    while (json.len) {
+        size_t   n = calm(json);
+        uint32_t cp;
+        fwrite(json.ptr, 1, n, stdout);
+        json = str_from(json, n);
+        if (!json.len) break;
+        json = str_from(json, utf8_decode(json, &cp));
+        if (cp > 0xffff) printf("\\u%04x", (unsigned)(0xd7c0 + (cp >> 10)));
+        printf("\\u%04x", (unsigned)(cp > 0xffff ? 0xdc00 + (cp & 0x3ff) : cp));
+    }
+    putchar('\n');
+    return !ferror(stdout);
+}
+
 static void put_row(FILE *out, struct str s, enum glyph_way way, size_t at)
 {
     struct buf shown;

@@ -39,6 +39,9 @@ struct jv         *desk_ask(struct desk *k, const char *path, const char *body, 
 void               desk_refused(const struct jv *answer, long status);
 
 void desk_put(FILE *out, struct str s, enum glyph_way way);
+/* A line of JSON on stdout, the same value to whoever parses it: what a terminal might act on, or
+ * nobody sees (glyph_hidden), is written as \u009b, also into a file. False: it was not written. */
+bool desk_json(struct str json);
 /* "  asked.by   ann" for every member on stdout, those of objects under their name. */
 void desk_members(const struct jv *v, const char *under, int indent);
 /* As "\033[31m" and the like, where there are colours; else nothing. */

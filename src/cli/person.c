@@ -12,7 +12,7 @@
 static bool write_line(void *ctx, struct str line)
 {
     (void)ctx;
-    return fwrite(line.ptr, 1, line.len, stdout) == line.len && putchar('\n') != EOF;
+    return desk_json(line);
 }
 
 static int export(const struct cli_line *line)

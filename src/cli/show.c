@@ -174,7 +174,7 @@ static int from_server(struct showing *k)
     struct jv *answer = path.ptr ? desk_ask(&d, path.ptr, NULL, &status) : NULL;
     bool       good = answer && status == 200;
     if (answer && !good) desk_refused(answer, status);
-    if (good && k->line.json) fwrite(answer->raw.ptr, 1, answer->raw.len, stdout), putchar('\n');
+    if (good && k->line.json) good = desk_json(answer->raw);
     else if (good) show(answer);
     curl_free(name);
     desk_done(&d);
@@ -194,7 +194,7 @@ static int from_store(struct showing *k)
     arena_init(&k->arena, 0);
     buf_init(&out, 0);
     bool good = read_store(k, &config, &out);
-    if (good && k->line.json) fwrite(out.ptr, 1, out.len, stdout), putchar('\n');
+    if (good && k->line.json) good = desk_json(buf_view(&out));
     else if (good && json_parse_own(&k->arena, buf_view(&out), &trace) == OK) show(trace);
     if (k->found) fold_done(&k->fold);
     buf_done(&out);

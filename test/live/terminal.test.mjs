@@ -2,6 +2,7 @@
 import http from 'node:http';
 import { check, parley, same, sound, test, until } from './lib.mjs';
 import { PAY, PEOPLE, RULES, approval, auth, bank, decide, key, payments, say } from './org.mjs';
+import { audited, lines, noted, stranger, types } from './record.mjs';
 import { terminal } from './terminal.mjs';
 
 const PROMPT = /yes or no\? \[y, n; s: later, q: end\] $/;
@@ -97,6 +98,24 @@ test('words of models, tools and people do nothing to the terminal', async (t) =
         check(text.includes('\\u{202E}') && /\\u\{0*1B\}/.test(text), text);
     }
     same(told, [['/v1/approvals/c%2F..%2F1%3F', '{"confirmed":true}']]);
+});
+
+test('JSON that commands write does nothing to the terminal either, and is the same to whoever parses it', async (t) => {
+    const a = await audited(t), { server } = a, evil = '\x9b31m \x9d0;title\x9c \x7f\u202eabc\u200b\u00a0\ufeff \u{e0041} \u00fc\u6771\u{1f600}';
+    const { thread } = sound(await server.turn(evil)), quoted = (s) => JSON.stringify(s).slice(1, -1);
+    await noted(a.file, 1);
+    const about = ['--config', `${a.dir}/parley.json`, '--store', server.db], told = await stranger(t, a, lines(a.file).at(-1));
+    same(told.code, 0, told.out);
+    for (const [what, command, of] of [
+        ['the record', ['audit', 'export', ...about]], ['a person', ['people', 'export', 'local', ...about]],
+        ['a conversation', ['show', thread, '--json', ...about]], ['its request', ['show', thread, '1', '--json', ...about]], ['a server', ['show', thread, '1', server.url, '--json']],
+    ]) {
+        const r = await parley(command);
+        same([r.code, r.err], [0, ''], what);
+        check(!/[^\n\x20-\x7e\u00fc\u6771\u{1f600}]/u.test(r.out), `${what}: ${JSON.stringify(r.out)}`);
+        const parsed = JSON.stringify(types(r.out));
+        check([quoted(evil), quoted(quoted(evil))].some((x) => parsed.includes(x)), `${what} has the words: ${r.out}`);
+    }
 });
 
 test('an argument makes no rows of its own in a terminal: blanks are counted, and what goes on below stands apart', async (t) => {
