@@ -54,11 +54,12 @@ static bool is_own(const struct work *k, struct str owner)
     return !k->x->person.ptr || str_eq(owner, k->x->person);
 }
 
-static bool on_checkpoint(struct store_walk *walk, uint64_t number, struct str line)
+static bool on_checkpoint(struct store_walk *walk, uint64_t number, int64_t at_ms, struct str line)
 {
     struct work *k = WORK(walk);
     struct jsonw w;
 
+    (void)at_ms; /* stands in the line, signed */
     if (k->x->person.ptr) return true;
     w = begin(k, "checkpoint");
     jw_kint(&w, "number", (int64_t)number);

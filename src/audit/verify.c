@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "audit/verify_int.h"
+#include "base/clock.h"
 #include "run/fact.h"
 #include "run/vouch.h"
 
@@ -130,7 +131,15 @@ static bool is_tied(const struct verifying *k, const struct jv *root)
            memcmp(hash, k->lines[k->last - 1].hash, sizeof hash) == 0;
 }
 
-static bool on_checkpoint(struct store_walk *w, uint64_t number, struct str text)
+/* Does it say that it was made when the store says so? */
+static bool is_of(const struct jv *root, int64_t at_ms)
+{
+    int64_t at;
+
+    return clock_parse_rfc3339(jv_str_at(root, "at"), &at) && at == at_ms;
+}
+
+static bool on_checkpoint(struct store_walk *w, uint64_t number, int64_t at_ms, struct str text)
 {
     struct verifying *k = WORK(w);
     struct told_line  l;
@@ -145,6 +154,9 @@ static bool on_checkpoint(struct store_walk *w, uint64_t number, struct str text
               (unsigned long long)says, (unsigned long long)k->last + 1);
     else if (root && !is_tied(k, root))
         found(k, "checkpoint %llu of the store is not tied to the one before it",
+              (unsigned long long)says);
+    if (root && !is_of(root, at_ms))
+        found(k, "beside checkpoint %llu of the store stands another time than the one in it",
               (unsigned long long)says);
     if (root && !note_heads(k, root, says))
         found(k, "checkpoint %llu of the store has a head that is none", (unsigned long long)says);

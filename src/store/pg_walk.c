@@ -5,7 +5,7 @@
 
 #define OF_LOG " ($1::bytea IS NULL OR t.owner = $1) AND ($2::bytea IS NULL OR t.name = $2)"
 
-static const char checkpoints[] = "DECLARE walk CURSOR FOR SELECT number, line FROM"
+static const char checkpoints[] = "DECLARE walk CURSOR FOR SELECT number, at_ms, line FROM"
                                   " parley_checkpoint ORDER BY number";
 static const char logs[] =
     "DECLARE walk CURSOR FOR SELECT t.id, t.owner, t.name, t.title, t.state, t.created_ms,"
@@ -37,7 +37,7 @@ static bool tell_counts(struct walk_at *at, const PGresult *r, int i)
 static bool tell_checkpoint(struct walk_at *at, const PGresult *r, int i)
 {
     return !at->w->checkpoint ||
-           at->w->checkpoint(at->w, (uint64_t)res_int(r, i, 0), res_str(r, i, 1));
+           at->w->checkpoint(at->w, (uint64_t)res_int(r, i, 0), res_int(r, i, 1), res_str(r, i, 2));
 }
 
 static bool tell_row(struct walk_at *at, const PGresult *r, int i)

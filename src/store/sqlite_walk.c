@@ -8,7 +8,7 @@
 
 enum { S_CHECKPOINTS, S_LOGS, S_STUBS, S_STRAYS, S_ROWS, S_LOG_COUNT, S_STUB_COUNT };
 static const char *const sql[] = {
-    [S_CHECKPOINTS] = "SELECT number, line FROM checkpoint ORDER BY number",
+    [S_CHECKPOINTS] = "SELECT number, at_ms, line FROM checkpoint ORDER BY number",
     [S_LOGS] =
         "SELECT t.id, t.owner, t.name, t.title, t.state, t.created_ms, t.updated_ms, t.seq,"
         " t.links, f.seq, f.at_ms, f.kind, f.body, f.sum, f.link, f.digest, n.seq FROM thread t"
@@ -28,8 +28,8 @@ static const char *const sql[] = {
 
 static bool tell_checkpoint(struct walk_at *at, sqlite3_stmt *st)
 {
-    return !at->w->checkpoint ||
-           at->w->checkpoint(at->w, (uint64_t)sqlite3_column_int64(st, 0), db_text(st, 1));
+    return !at->w->checkpoint || at->w->checkpoint(at->w, (uint64_t)sqlite3_column_int64(st, 0),
+                                                   sqlite3_column_int64(st, 1), db_text(st, 2));
 }
 
 static bool tell_row(struct walk_at *at, sqlite3_stmt *st)

@@ -49,7 +49,7 @@ struct store_walk {
     /* of this owner only, of this thread (of whomever) only; STR_NONE: of all. Checkpoints and
      * strays and faults are told when both are absent. */
     struct str owner, thread;
-    bool (*checkpoint)(struct store_walk *w, uint64_t number, struct str line);
+    bool (*checkpoint)(struct store_walk *w, uint64_t number, int64_t at_ms, struct str line);
     bool (*log)(struct store_walk *w, const struct walk_log *l);
     bool (*fact)(struct store_walk *w, const struct walk_log *l, const struct store_fact *f,
                  struct chain_mark m);

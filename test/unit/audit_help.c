@@ -72,9 +72,12 @@ static void on_heads(struct store_list *l, enum err e, const struct store_row *r
     REQUIRE(sign_line(&keys, buf_view(&payload), &line) == OK);
     last = arena_dup(&n->f->arena, buf_view(&line));
     if (count) memcpy(n->rows, rows, count * sizeof *rows);
-    n->c = (struct store_checkpoint){
-        .number = number, .line = last, .heads = n->rows, .head_count = count, .done = on_noted
-    };
+    n->c = (struct store_checkpoint){ .number = number,
+                                      .at_ms = 1000,
+                                      .line = last,
+                                      .heads = n->rows,
+                                      .head_count = count,
+                                      .done = on_noted };
     store_checkpoint(n->f->store, &n->c);
     buf_done(&payload);
     buf_done(&line);
