@@ -274,13 +274,13 @@ static void on_forgotten(struct store_erase *op, enum err e)
     over(LIST_ITEM(op, struct erase, op), e);
 }
 
+/* Whose a payment was: one word for everybody. Its row names the call, and so does the stub; a name
+ * of each person's own would tie their stubs together. */
+#define ERASED "erased"
 /* What they spent, where they are signed in, the grants they have or gave, and what their payments
  * took: that stays taken, without their name; only what was taken from themselves alone is free. */
 static void forget(struct erase *x)
 {
-    char other[ERASED_SIZE];
-
-    erased_name(other);
     x->sums[0] = spend_key(&x->arena, "tokens", SPEND_PRINCIPAL, x->name);
     x->sums[1] = spend_key(&x->arena, "cost", SPEND_PRINCIPAL, x->name);
     x->op = (struct store_erase){ .owner = x->name,
@@ -289,13 +289,12 @@ static void forget(struct erase *x)
                                   .rows = x->matches,
                                   .row_count = x->match_count,
                                   .by = record_member(&x->arena, "by", x->name),
-                                  .by_as = record_member(&x->arena, "by", str_c(other)),
+                                  .by_as = record_member(&x->arena, "by", STR(ERASED)),
                                   .decided_by = record_member(&x->arena, "decided_by", x->name),
                                   .kind = STR("effect"),
                                   .own = STR(EFFECT_OWN),
-                                  .as = arena_dup(&x->arena, str_c(other)),
-                                  .body = arena_printf(
-                                      &x->arena, "{\"owner\":\"%s\",\"by\":\"%s\"}", other, other),
+                                  .as = STR(ERASED),
+                                  .body = STR("{\"owner\":\"" ERASED "\",\"by\":\"" ERASED "\"}"),
                                   .done = on_forgotten };
     if (x->arena.failed || !x->op.by.ptr || !x->op.by_as.ptr || !x->op.decided_by.ptr)
         over(x, ERR_NOMEM);

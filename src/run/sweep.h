@@ -32,7 +32,7 @@ void          sweep_stop(struct sweep *s, void (*done)(void *ctx), void *ctx);
  * tells two people apart. Other people's conversations keep who decided in them, and whose payment
  * theirs was a duplicate of. At the end goes what they spent, where they are signed in and what
  * grants they have or gave; what their payments took, and those they said yes to, stays taken,
- * without their name.
+ * as "erased", which is the same for everybody.
  * At most SWEEP_MOST of each in one call: `left` says that there is more, and the same call again
  * goes on. */
 #define SWEEP_MOST 200
