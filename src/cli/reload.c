@@ -51,7 +51,7 @@ enum { PATH_MAX_LEN = 200, DEPTH_MAX = 3 };
 
 struct changes {
     struct buf now, later; /* names, with commas */
-    bool       keys;       /* people were given further ones */
+    size_t     keys;       /* how many further ones people were given */
 };
 
 enum fit { FIT_NOT, FIT_ABOVE, FIT_WHOLE };
@@ -141,24 +141,27 @@ static bool same_key(const struct auth_key *a, const struct auth_key *b)
            str_eq(a->user_header, b->user_header) && str_eq(a->user_secret, b->user_secret);
 }
 
-static bool has_key(const struct auth_setup *s, const struct auth_key *key)
+/* The key with the same digest: whoever shows it is the same one, whatever else is said of it. */
+static const struct auth_key *key_like(const struct auth_setup *s, const struct auth_key *key)
 {
     for (size_t i = 0; i < s->key_count; i++)
-        if (same_key(&s->keys[i], key)) return true;
-    return false;
+        if (memcmp(s->keys[i].sha256, key->sha256, sizeof key->sha256) == 0) return &s->keys[i];
+    return NULL;
 }
 
-/* Everybody who had a key has it still, and somebody has one more. */
+/* One is added when nobody had it. Of those there are, each stays as it is until the next start. */
 static void compare_keys(struct changes *c, const struct auth_setup *old,
                          const struct auth_setup *new)
 {
-    bool all = true, more = false;
+    bool all = true;
 
-    for (size_t i = 0; i < old->key_count; i++) all &= has_key(new, &old->keys[i]);
-    for (size_t i = 0; i < new->key_count; i++) more |= !has_key(old, &new->keys[i]);
-    if (all && !more) return;
-    c->keys = all;
-    note(c->keys ? &c->now : &c->later, STR("auth.keys"));
+    for (size_t i = 0; i < old->key_count; i++) {
+        const struct auth_key *k = key_like(new, &old->keys[i]);
+        all &= k && same_key(k, &old->keys[i]);
+    }
+    for (size_t i = 0; i < new->key_count; i++) c->keys += !key_like(old, &new->keys[i]);
+    if (c->keys) note(&c->now, STR("auth.keys"));
+    if (!all) note(&c->later, STR("auth.keys"));
 }
 
 static const struct config *last_of(const struct reload *r)
@@ -229,14 +232,26 @@ static void set_prompts(struct reload *r, const struct config *c)
     r->first->auth.claim_count = c->auth.claim_count;
 }
 
-static void set_keys(struct reload *r, const struct config *c)
+/* Those there are stay, in texts that are kept; of the file only what is new is taken. */
+static void set_keys(struct reload *r, const struct config *c, size_t more)
 {
-    for (size_t i = 0; i < c->auth.key_count; i++)
-        if (!has_key(&r->first->auth, &c->auth.keys[i]) &&
-            !assembly_know(r->people, &c->auth.keys[i], &r->kept->config.arena))
+    struct auth_setup *now = &r->first->auth;
+    struct arena      *a = &r->kept->config.arena;
+    struct auth_setup  all = { .keys = arena_array(a, now->key_count + more, sizeof *all.keys) };
+
+    if (!all.keys) {
+        log_line(LOG_ERROR, "reload.people", "why", "out of memory", NULL);
+        return;
+    }
+    for (size_t i = 0; i < now->key_count; i++) all.keys[all.key_count++] = now->keys[i];
+    for (size_t i = 0; i < c->auth.key_count; i++) {
+        if (key_like(now, &c->auth.keys[i])) continue;
+        if (!assembly_know(r->people, &c->auth.keys[i], a))
             log_line(LOG_ERROR, "reload.people", "why", "out of memory", NULL);
-    r->first->auth.keys = c->auth.keys;
-    r->first->auth.key_count = c->auth.key_count;
+        all.keys[all.key_count++] = c->auth.keys[i];
+    }
+    now->keys = all.keys;
+    now->key_count = all.key_count;
     hub_gained(r->hub, STR(""));
 }
 
@@ -248,7 +263,7 @@ static void take_effect(struct reload *r, struct kept_config *k, const struct ch
     set_app(r, &k->config);
     set_hub(r, &k->config);
     set_prompts(r, &k->config);
-    if (c->keys) set_keys(r, &k->config);
+    if (c->keys) set_keys(r, &k->config, c->keys);
 }
 
 /* --- the command -------------------------------------------------------------------------- */

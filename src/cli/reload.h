@@ -10,7 +10,8 @@
  * A question that was asked keeps the rule by which it was asked; that stands in the log.
  *
  * A key of somebody may be added so, but not taken away or changed: connections and sessions that
- * were opened with it would go on. That takes a restart, which the log says.
+ * were opened with it would go on. That takes a restart, which the log says. What is added in the
+ * same edit counts all the same; until then a digest that is known is whose it was, as it was.
  *
  * A file that turns sign-in on or off is refused: the rest of it was written for a server that
  * asks, or does not ask, who somebody is.

@@ -100,6 +100,27 @@ test('somebody is given a key without a restart; one that is taken away waits fo
     same(named(await reload(server, auth(key(ADA, 'ada'), key(BOB, 'bob', ['user', 'admin']))), 'reload.later', 'keys'), 'auth.keys', 'another role is another key');
 });
 
+test('a key that is added counts at once whatever else changed in the list; the rest waits', async (t) => {
+    const auth = (...keys) => ({ auth: { keys } });
+    const NEW = 'pk_ada_9876543210', EVE = 'pk_eve_0123456789', both = ['user', 'approver'];
+    const server = await t.serve({ config: auth(key(ADA, 'ada', both), key(BOB, 'bob')) });
+    const as = async (token) => (await server.get('/v1/threads', { authorization: `Bearer ${token}` })).status;
+    const told = (said) => [named(said, 'reload.done', 'changed'), named(said, 'reload.later', 'keys')];
+    const rotated = auth(key(BOB, 'bob'), key(NEW, 'ada', both));
+    same(told(await reload(server, rotated)), ['auth.keys', 'auth.keys'], 'one for another');
+    same([await as(ADA), await as(BOB), await as(NEW)], [200, 200, 200]);
+    same(told(await reload(server, rotated)), ['nothing', 'auth.keys'], 'it still waits');
+
+    // One that is known belongs to whom it belonged, with the roles it had, until the next start.
+    const other = auth(key(NEW, 'bob', ['user', 'admin']), key(EVE, 'eve'));
+    same(told(await reload(server, other)), ['auth.keys', 'auth.keys']);
+    same([await as(ADA), await as(BOB), await as(NEW), await as(EVE)], [200, 200, 200, 200]);
+    const bearer = (token) => ({ authorization: `Bearer ${token}` });
+    same((await server.get('/v1/session', bearer(NEW))).json.principal, 'ada');
+    same(told(await reload(server, auth(key(ADA, 'bob'), key(EVE, 'eve')))), ['nothing', 'auth.keys'], 'taken away once is not free');
+    same((await server.get('/v1/session', bearer(ADA))).json.principal, 'ada');
+});
+
 test('the first key of all comes without a restart where people sign in by tokens', async (t) => {
     const dir = t.folder();
     fs.writeFileSync(path.join(dir, 'secret'), 'a secret of thirty-two bytes or more');
