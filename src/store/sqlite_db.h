@@ -103,6 +103,7 @@ struct db_file {
     int   lock_fd;   /* holds the flock on "<path>-lock" */
     int   file_fd;   /* holds the lock on the file itself */
     bool  temporary; /* "sqlite::memory:": removed when closed */
+    bool  made;      /* there was none by this name */
     struct db_own {
         dev_t dev;
         ino_t ino;

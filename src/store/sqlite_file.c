@@ -296,9 +296,12 @@ static enum err make_folder(struct arena *a, const char *path, struct str *why)
 static enum err make_file(struct db_file *f, const char *path, struct arena *a, struct str *why)
 {
     const char *fault;
+    struct stat st;
+    bool        none = stat(path, &st) && errno == ENOENT;
     int         fd = file_open(path, O_RDWR | O_CREAT, &fault);
 
     if (fd < 0) return refuse_words(why, a, "open", path, fault);
+    f->made = none;
     close(fd); /* before SQLite opens it: a close would drop its POSIX locks */
     db_sync_folder_of(path);
     /* One name per file, else two openers through two links would take two locks. */

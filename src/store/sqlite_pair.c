@@ -113,7 +113,8 @@ enum err db_pair_look(const struct db_file *f, struct db_raw *raw, struct arena 
     if (stat(name, &st) || st.st_size <= WAL_HEADER_LEN) return OK;
     raw->has_log = true;
     if (fstat(f->file_fd, &st)) return db_refuse_errno(why, a, "read", f->path);
-    if (st.st_size == 0) /* SQLite would throw the log away */
+    if (st.st_size == 0) {            /* SQLite would throw the log away */
+        if (f->made) unlink(f->path); /* both locks are ours: nobody has it */
         return db_refuse(why,
                          arena_printf(a,
                                       "%s is missing or empty, but its write-ahead log %s is "
@@ -121,6 +122,7 @@ enum err db_pair_look(const struct db_file *f, struct db_raw *raw, struct arena 
                                       "or move the log away to begin with an empty store",
                                       f->path, name),
                          ERR_CONFLICT);
+    }
     if (pread(f->file_fd, &writes, 1, HEADER_WRITES_AT) == 1 && writes == 1)
         return stranger(f->path, a, why);
     return read_raw(f->path, a, raw) == ERR_NOMEM ? db_refuse(why, STR_NONE, ERR_NOMEM) : OK;

@@ -93,6 +93,7 @@ TEST(a_log_whose_file_is_missing_is_not_thrown_away)
     REQUIRE(unlink(file_path) == 0);
     fix_refused(file_path, ERR_CONFLICT, "is missing or empty");
     CHECK(file_there(file_beside("-wal")));
+    CHECK(!file_there(file_path));
 }
 
 /* --- files taken away --------------------------------------------------------------------- */
