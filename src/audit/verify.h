@@ -15,7 +15,7 @@
  *   - a conversation or a stub that is there twice, or both of the same one;
  *   - facts of no conversation;
  *   - what stands in a file, and a server would not find: a name that is a blob, an index that
- *     lacks it, a schema that is not this program's;
+ *     lacks it, a schema that is not this program's; what works on the tables of a database;
  *   - one that the store says is noted by a checkpoint, and is not: that would keep it from all
  *     that come;
  *   - a conversation or a whole store whose chain was made anew: only against a checkpoint that

@@ -23,6 +23,26 @@ static const char strays[] =
     " WHERE NOT EXISTS (SELECT FROM parley_thread t WHERE t.id = x.thread)";
 static const char rows[] = "DECLARE walk CURSOR FOR SELECT key, body FROM parley_session WHERE"
                            " substr(key, 1, length($1::bytea)) = $1";
+/* What changes or hides rows between the server and its tables. A trigger that does not fire is
+ * none. */
+static const char faults[] =
+    "DECLARE walk CURSOR FOR WITH tables AS (SELECT oid, relname::text AS name, relrowsecurity"
+    "  FROM pg_class WHERE relname LIKE 'parley\\_%' AND relkind = 'r' AND"
+    "  pg_table_is_visible(oid)),"
+    " made(name, tab) AS (VALUES ('parley_tie', 'parley_fact'), ('parley_unsay', 'parley_fact'),"
+    "  ('parley_unsay', 'parley_thread'), ('parley_unnote', 'parley_thread')),"
+    " there AS (SELECT g.tgname::text AS name, t.name AS tab, p.proname::text AS does"
+    "  FROM pg_trigger g JOIN tables t ON t.oid = g.tgrelid JOIN pg_proc p ON p.oid = g.tgfoid"
+    "  WHERE NOT g.tgisinternal AND g.tgenabled IN ('O', 'A'))"
+    " SELECT 'the trigger ' || coalesce(there.name, made.name) || ' of the table ' ||"
+    "  coalesce(there.tab, made.tab) || ' of the database is not as parley makes it'"
+    "  FROM there FULL JOIN made ON made.name = there.name AND made.tab = there.tab AND"
+    "   made.name = there.does WHERE made.name IS NULL OR there.name IS NULL"
+    " UNION SELECT 'a rule ' || r.rulename || ' works on the table ' || t.name ||"
+    "  ' of the database, and parley makes none' FROM pg_rewrite r JOIN tables t ON"
+    "  t.oid = r.ev_class"
+    " UNION SELECT 'row-level security hides rows of the table ' || name || ' of the database, and"
+    " parley has none' FROM tables WHERE relrowsecurity ORDER BY 1";
 static const char counts[] =
     "DECLARE walk CURSOR FOR SELECT (SELECT count(*) FROM parley_thread t WHERE" OF_LOG
     "), (SELECT count(*) FROM parley_stub t WHERE" OF_LOG ")";
@@ -90,6 +110,11 @@ static bool tell_kept(struct walk_at *at, const PGresult *r, int i)
     return at->w->row(at->w, res_str(r, i, 0), res_str(r, i, 1));
 }
 
+static bool tell_fault(struct walk_at *at, const PGresult *r, int i)
+{
+    return at->w->fault(at->w, res_str(r, i, 0));
+}
+
 static enum err refuse(PGconn *c, struct arena *a, struct str *why)
 {
     return pg_refuse(why, arena_printf(a, "the database could not be read: %s", PQerrorMessage(c)),
@@ -115,7 +140,8 @@ static bool declare(PGconn *c, const char *sql, const struct store_walk *w)
     struct str  first = sql == rows ? w->rows : w->owner;
     const char *values[2] = { first.ptr, w->thread.ptr };
     int         lens[2] = { (int)first.len, (int)w->thread.len }, forms[2] = { 1, 1 };
-    int         count = sql == checkpoints || sql == strays ? 0 : sql == rows ? 1 : 2;
+    bool        whole = sql == checkpoints || sql == strays || sql == faults;
+    int         count = whole ? 0 : sql == rows ? 1 : 2;
     PGresult   *r = PQexecParams(c, sql, count, NULL, values, lens, forms, 1);
     bool        good = is_good(r);
     PQclear(r);
@@ -161,6 +187,7 @@ static enum err walk(PGconn *c, struct walk_at *at, struct arena *a, struct str 
     if (!e) e = each(c, stubs, at, tell_stub, a, why);
     if (!e && all && at->w->stray) e = each(c, strays, at, tell_stray, a, why);
     if (!e && at->w->row) e = each(c, rows, at, tell_kept, a, why);
+    if (!e && all && at->w->fault) e = each(c, faults, at, tell_fault, a, why);
     return e;
 }
 

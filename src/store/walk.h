@@ -43,8 +43,8 @@ struct walk_stray {
  * facts, and its end after them.
  *
  * `fault` is a sentence about a file: what stands in it where a server does not find it, because a
- * name is a blob, or an index lacks it (sqlite_sound.c). Of a database none is told: its columns
- * have one type, and its indexes are its own. */
+ * name is a blob, or an index lacks it (sqlite_sound.c); or about what works on the tables of a
+ * database. Its columns have one type, and its indexes are its own. */
 struct store_walk {
     /* of this owner only, of this thread (of whomever) only; STR_NONE: of all. Checkpoints and
      * strays and faults are told when both are absent. */

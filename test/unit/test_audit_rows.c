@@ -288,6 +288,51 @@ STORE_TEST(what_a_server_would_not_find_in_its_file_is_told_by_its_name)
     sign_keys_done(&keys);
 }
 
+#define PASS                                                                                    \
+    "CREATE OR REPLACE FUNCTION pass() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; " \
+    "END';"
+static const struct hiding meddlings[] = {
+    { "a trigger",
+      PASS "CREATE TRIGGER gone BEFORE INSERT ON parley_fact FOR EACH ROW EXECUTE FUNCTION pass()",
+      "the trigger gone of the table parley_fact of the database is not as parley makes it;",
+      "DROP TRIGGER gone ON parley_fact" },
+    { "a trigger of ours that does not fire",
+      "ALTER TABLE parley_thread DISABLE TRIGGER parley_unsay",
+      "the trigger parley_unsay of the table parley_thread of the database is not as parley makes "
+      "it;",
+      "ALTER TABLE parley_thread ENABLE TRIGGER parley_unsay" },
+    { "a trigger of ours that does something else",
+      PASS
+      "ALTER TRIGGER parley_tie ON parley_fact RENAME TO was; ALTER TABLE parley_fact DISABLE "
+      "TRIGGER was;"
+      "CREATE TRIGGER parley_tie AFTER INSERT ON parley_fact FOR EACH ROW EXECUTE FUNCTION pass()",
+      "the trigger parley_tie of the table parley_fact of the database is not as parley makes it;",
+      "DROP TRIGGER parley_tie ON parley_fact; ALTER TRIGGER was ON parley_fact RENAME TO "
+      "parley_tie;"
+      "ALTER TABLE parley_fact ENABLE TRIGGER parley_tie" },
+    { "a rule", "CREATE RULE gone AS ON INSERT TO parley_stub DO ALSO NOTHING",
+      "a rule gone works on the table parley_stub of the database, and parley makes none;",
+      "DROP RULE gone ON parley_stub" },
+    { "a policy", "ALTER TABLE parley_thread ENABLE ROW LEVEL SECURITY",
+      "row-level security hides rows of the table parley_thread of the database, and parley has "
+      "none;",
+      "ALTER TABLE parley_thread DISABLE ROW LEVEL SECURITY" },
+};
+
+STORE_TEST(what_works_on_the_tables_of_a_database_is_told_by_its_name)
+{
+    if (is_sqlite()) return;
+    audit_prepare(f);
+    for (size_t i = 0; i < sizeof meddlings / sizeof *meddlings; i++) {
+        suite_sql("", meddlings[i].sql);
+        CHECK(audit_problems(f, last) == 1);
+        CHECK_STR(said, meddlings[i].told);
+        suite_sql("", meddlings[i].undo);
+        CHECK(audit_problems(f, last) == 0);
+    }
+    sign_keys_done(&keys);
+}
+
 STORE_TEST(what_an_operator_or_a_move_made_of_the_file_is_no_problem)
 {
     if (!is_sqlite()) return;
