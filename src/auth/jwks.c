@@ -1,6 +1,7 @@
 /* jwks.c -- see jwks.h. One transfer at a time, in a pool of its own. */
 #include "auth/jwks.h"
 
+#include "base/address.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "loop/curl.h"
@@ -63,12 +64,16 @@ static void on_done(struct curl_job *job, CURLcode code)
     curl_easy_cleanup(job->easy);
     buf_done(&j->body);
     if (j->closing) return;
+    struct arena a;
+    arena_init(&a, 0);
+    const char *url = log_str(address_shown(&a, str_c(j->url)));
     if (why)
-        log_line(LOG_WARN, "jwks.failed", "url", j->url, "why", why, "keys",
+        log_line(LOG_WARN, "jwks.failed", "url", url, "why", why, "keys",
                  log_int((int64_t)j->keys.count), NULL);
     else
-        log_line(LOG_INFO, "jwks.fetched", "url", j->url, "keys", log_int((int64_t)j->keys.count),
+        log_line(LOG_INFO, "jwks.fetched", "url", url, "keys", log_int((int64_t)j->keys.count),
                  NULL);
+    arena_done(&a);
     loop_timer_set(&j->timer, !why ? EVERY_MS : j->keys.count ? AGAIN_MS : AGAIN_NONE_MS);
 }
 

@@ -3,6 +3,7 @@
 
 #include "auth/auth.h"
 #include "auth/jwks.h"
+#include "base/address.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -138,7 +139,7 @@ static void on_document(struct curl_job *job, CURLcode code)
     if (!why && !o->closing) why = take_document(o, doc);
     if (!o->closing) {
         log_line(why ? LOG_WARN : LOG_INFO, why ? "oidc.failed" : "oidc.found", "issuer",
-                 log_str(o->setup->issuer), "why", why ? why : "", NULL);
+                 log_str(address_shown(&a, o->setup->issuer)), "why", why ? why : "", NULL);
         loop_timer_set(&o->timer, why ? AGAIN_MS : EVERY_MS);
     }
     arena_done(&a);

@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/clock.h"
 #include "base/guise.h"
 #include "base/order.h"
@@ -86,11 +87,12 @@ struct jv *desk_ask(struct desk *k, const char *path, const char *body, long *st
     }
     struct str text = arena_dup(&k->arena, buf_view(&answer));
     if (e != CURLE_OK)
-        cli_fail(STR_FMT " does not answer: %s", STR_ARG(k->base),
+        cli_fail(STR_FMT " does not answer: %s", STR_ARG(address_shown(&k->arena, k->base)),
                  why[0] ? why : curl_easy_strerror(e));
     else if (json_parse(&k->arena, text, &tree, NULL) || !jv_is(tree, JSON_OBJECT)) {
         tree = NULL;
-        cli_fail(STR_FMT " answered %ld, not as a parley does.", STR_ARG(k->base), *status);
+        cli_fail(STR_FMT " answered %ld, not as a parley does.",
+                 STR_ARG(address_shown(&k->arena, k->base)), *status);
     }
     buf_done(&answer);
     curl_slist_free_all(list);

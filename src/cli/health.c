@@ -3,6 +3,7 @@
 #include <curl/curl.h>
 #include <stdio.h>
 
+#include "base/address.h"
 #include "cli/cli.h"
 
 #define HEALTH_MS 3000L /* a server that takes longer for one line is not well */
@@ -59,19 +60,18 @@ static struct str own(struct arena *a, const struct config_flags *f)
     return config_reach(&c, a);
 }
 
-static int tell(const char *url)
+static int tell(struct arena *a, const char *url)
 {
-    char why[CURL_ERROR_SIZE] = "";
-    long status = url ? ask(url, why) : 0;
+    char       why[CURL_ERROR_SIZE] = "";
+    long       status = url ? ask(url, why) : 0;
+    struct str shown = url ? address_shown(a, str_c(url)) : STR("the server");
 
     if (status == 200) {
         puts("alive");
         return 0;
     }
-    if (status) cli_fail("%s answered %ld.", url, status);
-    else
-        cli_fail("%s does not answer: %s", url ? url : "the server",
-                 why[0] ? why : "out of memory");
+    if (status) cli_fail(STR_FMT " answered %ld.", STR_ARG(shown), status);
+    else cli_fail(STR_FMT " does not answer: %s", STR_ARG(shown), why[0] ? why : "out of memory");
     return 1;
 }
 
@@ -85,7 +85,7 @@ int cli_health(int argc, char **argv)
     struct str base = line.count ? str_c(line.words[0]) : own(&a, &line.flags);
     while (str_ends(base, STR("/"))) base.len--;
     struct str url = arena_printf(&a, STR_FMT "/healthz", STR_ARG(base));
-    int        status = tell(base.ptr ? url.ptr : NULL);
+    int        status = tell(&a, base.ptr ? url.ptr : NULL);
     arena_done(&a);
     return status;
 }

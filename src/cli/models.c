@@ -1,4 +1,5 @@
 /* models.c -- `parley models`: what is configured, and does it answer? */
+#include "base/address.h"
 #include "base/log.h"
 #include "cli/assembly.h"
 #include "cli/cli.h"
@@ -20,8 +21,11 @@ static void list_model(const struct assembly_model *m)
     const struct config_model *c = m->config;
     printf(STR_FMT "\t" STR_FMT, STR_ARG(c->name), STR_ARG(c->provider));
     if (c->model.len) printf("\t" STR_FMT, STR_ARG(c->model));
-    struct str url = c->base_url.len ? c->base_url : model_provider_url(c->provider);
-    if (url.len) printf("\t" STR_FMT, STR_ARG(url));
+    struct str   url = c->base_url.len ? c->base_url : model_provider_url(c->provider);
+    struct arena a;
+    arena_init(&a, 0);
+    if (url.len) printf("\t" STR_FMT, STR_ARG(address_shown(&a, url)));
+    arena_done(&a);
     if (!provider_is_demo(c->provider)) printf("\t%s", c->api_key.len ? "key set" : "no key");
     printf("\n");
 }

@@ -14,6 +14,7 @@
  */
 #include <signal.h>
 
+#include "base/address.h"
 #include "base/jsonw.h"
 #include "cli/cli.h"
 #include "cli/keys.h"
@@ -286,7 +287,7 @@ static void leave_question(struct chat *c, const struct jv *approval, const char
     fprintf(aside(c),
             "%s; \"parley approvals\" and " STR_FMT "/inbox answer it, and a new message"
             " withdraws it",
-            why, STR_ARG(c->desk.base));
+            why, STR_ARG(address_shown(&c->desk.arena, c->desk.base)));
     end_aside(c);
 }
 
@@ -544,7 +545,8 @@ static bool greet(struct chat *c)
     if (!c->desk.screen) return true;
     FILE *out = aside(c);
     desk_put(out, jv_str_at(session, "principal"), GLYPH_LINE);
-    fprintf(out, " at " STR_FMT "; /help lists the commands", STR_ARG(c->desk.base));
+    fprintf(out, " at " STR_FMT "; /help lists the commands",
+            STR_ARG(address_shown(&c->desk.arena, c->desk.base)));
     end_aside(c);
     return true;
 }

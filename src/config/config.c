@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+#include "base/address.h"
 #include "base/file.h"
 #include "base/glyph.h"
 #include "base/utf8.h"
@@ -326,40 +327,13 @@ static struct str store_scheme(struct str url)
     return at > 0 && !str_starts(url, STR("sqlite:")) ? str_cut(url, (size_t)at + 3) : STR("");
 }
 
-static bool is_database(struct str url)
-{
-    return str_starts(url, STR("postgresql://")) || str_starts(url, STR("postgres://"));
-}
-
-/* "postgresql://user@host/database" of "postgresql://user:password@host/database?more". Everything
- * up to the last @ may be a password that was not escaped, and what stands behind ? may be one. */
-static struct str without_password(struct arena *a, struct str url)
-{
-    size_t     start = (size_t)str_find(url, STR("://")) + 3;
-    ptrdiff_t  query = str_find(url, STR("?"));
-    struct str user, rest;
-    size_t     at = start;
-
-    url = query < 0 ? url : str_cut(url, (size_t)query);
-    for (size_t i = start; i < url.len; i++)
-        if (url.ptr[i] == '@') at = i + 1;
-    user = str_from(str_cut(url, at), start);
-    rest = str_from(url, at);
-    if (user.len && memchr(user.ptr, ':', user.len))
-        user = str_cut(user, (size_t)((const char *)memchr(user.ptr, ':', user.len) - user.ptr));
-    else if (user.len) user.len--; /* its @ */
-    return arena_printf(a, STR_FMT STR_FMT "%s" STR_FMT, STR_ARG(str_cut(url, start)),
-                        STR_ARG(user), at > start ? "@" : "", STR_ARG(rest));
-}
-
 /* What stands beside the store's file stands in the working directory when there is none. */
 static void note_store(struct config *c)
 {
     struct str path = str_starts(c->store, STR("sqlite:")) ? str_from(c->store, 7) : c->store;
 
-    c->store_shown = c->store;
-    if (is_database(c->store)) c->store_shown = without_password(&c->arena, c->store);
-    else c->store_file = path;
+    c->store_shown = address_shown(&c->arena, c->store);
+    if (!address_is_database(c->store)) c->store_file = path;
     if (!c->work.len)
         c->work = arena_printf(&c->arena, STR_FMT ".work",
                                STR_ARG(c->store_file.ptr ? c->store_file : STR("parley")));
@@ -378,7 +352,7 @@ static void read_cluster(struct config_build *b)
     if (url && cfg_secret(b, url, "\"cluster.url\"", &given, &literal))
         c->cluster_url = link_url_plain(&c->arena, given, &why);
     if (key) (void)cfg_secret(b, key, "\"cluster.key\"", &c->cluster_key, &literal);
-    if (!is_database(c->store))
+    if (!address_is_database(c->store))
         cfg_bad(b, v,
                 "\"cluster\" is for several processes on one PostgreSQL database, and the "
                 "store is a file, which one process opens; name a database in \"store\"");
@@ -403,8 +377,11 @@ static void read_store(struct config_build *b)
 
     if (b->flags->store) (void)cfg_secret_word(b, b->flags->store, "--store", &b->c->store);
     else if (v) (void)cfg_secret(b, v, "\"store\"", &b->c->store, &literal);
-    struct str scheme = is_database(b->c->store) ? STR("") : store_scheme(b->c->store);
+    const char *fault = address_fault(b->c->store);
+    struct str  scheme =
+        fault || address_is_database(b->c->store) ? STR("") : store_scheme(b->c->store);
     if (b->flags->store) v = NULL;
+    if (fault) cfg_bad(b, v, "the store's address cannot be used: %s", fault);
     if (b->c->store.len == 0)
         cfg_bad(b, v, "the store is empty; write a path such as \"parley.db\"");
     if (scheme.len)
@@ -583,7 +560,11 @@ enum err config_address(struct config *c, const char *option, const char *word, 
     struct config_build b = { .c = c, .e = e, .flags = &NO_FLAGS };
 
     start(c, e, "parley");
-    if (cfg_secret_word(&b, word, option, out)) return OK;
+    if (cfg_secret_word(&b, word, option, out)) {
+        const char *fault = address_fault(*out);
+        if (!fault) return OK;
+        cfg_bad(&b, NULL, "%s: the address cannot be used: %s", option, fault);
+    }
     return finish(&b, c->arena.failed ? ERR_NOMEM : ERR_SYNTAX);
 }
 

@@ -2,6 +2,7 @@
  *
  * Nothing secret is printed: not keys, not header values, not what "env:" or "file:" led to.
  */
+#include "base/address.h"
 #include "base/utf8.h"
 #include "config/config_private.h"
 #include "model/provider.h"
@@ -20,6 +21,15 @@ void cfg_put(FILE *out, struct str s, size_t max)
     if (s.len > max) fputs("...", out);
 }
 
+static void put_address(FILE *out, struct str address, size_t max)
+{
+    struct arena a;
+
+    arena_init(&a, 0);
+    cfg_put(out, address_shown(&a, address), max);
+    arena_done(&a);
+}
+
 static void line(FILE *out, const char *label)
 {
     fprintf(out, "%-10s ", label);
@@ -36,7 +46,7 @@ static void put_model(FILE *out, const struct config_model *m)
     cfg_put(out, m->provider, 20);
     if (m->base_url.ptr) {
         fputs(" at ", out);
-        cfg_put(out, m->base_url, 200);
+        put_address(out, m->base_url, 200);
     }
     if (!m->api_key.ptr) fputs(" (no key)", out);
 }
@@ -64,11 +74,11 @@ static void explain_listen(const struct config *c, FILE *out)
         fprintf(out, ", %zu bearer key%s", c->auth.key_count, c->auth.key_count == 1 ? "" : "s");
     if (c->auth.jwt) {
         fputs(", tokens of ", out);
-        cfg_put(out, c->auth.issuer, 100);
+        put_address(out, c->auth.issuer, 100);
     }
     if (c->auth.oidc.issuer.ptr) {
         fputs(", browsers sign in at ", out);
-        cfg_put(out, c->auth.oidc.issuer, 100);
+        put_address(out, c->auth.oidc.issuer, 100);
     }
     fputs(config_has_auth(c) ? "\n" : ", no sign-in\n", out);
     if (!config_needs_token(c)) return;
@@ -140,7 +150,8 @@ static void explain_server(const struct config_mcp *m, FILE *out)
     line(out, "mcp");
     cfg_put(out, m->name, 64);
     fputs(": ", out);
-    cfg_put(out, jv_str_at(m->def, m->http ? "url" : "command"), 120);
+    if (m->http) put_address(out, jv_str_at(m->def, "url"), 120);
+    else cfg_put(out, jv_str_at(m->def, "command"), 120);
     fputs(", ", out);
     if (per_tool) {
         const struct jv *others = jv_get(confirm, "*");
@@ -261,9 +272,9 @@ void config_explain(const struct config *c, FILE *out)
     if (c->audit.key.len) {
         line(out, "audit");
         fprintf(out, "a signed checkpoint every %g seconds, to ", c->audit.every_ms / 1000.0);
-        cfg_put(out, c->audit.file.len ? c->audit.file : c->audit.webhook, 300);
+        if (c->audit.file.len) cfg_put(out, c->audit.file, 300);
         if (c->audit.file.len && c->audit.webhook.len) fputs(" and ", out);
-        if (c->audit.file.len && c->audit.webhook.len) cfg_put(out, c->audit.webhook, 300);
+        if (c->audit.webhook.len) put_address(out, c->audit.webhook, 300);
         fputc('\n', out);
     }
     if (c->retain_plain_days || c->retain_asked_days) {

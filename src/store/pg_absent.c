@@ -3,11 +3,6 @@
 #include "store/store_move.h"
 #include "store/walk_int.h"
 
-bool pg_is_url(struct str url)
-{
-    return str_starts(url, STR("postgresql://")) || str_starts(url, STR("postgres://"));
-}
-
 #define ABSENT                                                                                     \
     "this self-contained program has no PostgreSQL inside; install the package, or build it with " \
     "make build, or keep conversations in a file"

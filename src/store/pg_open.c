@@ -20,11 +20,6 @@
 /* A node that was killed leaves its url behind until its lease is over. */
 #define URL_WAIT_MS (STORE_LEASE_MS + 1000)
 
-bool pg_is_url(struct str url)
-{
-    return str_starts(url, STR("postgresql://")) || str_starts(url, STR("postgres://"));
-}
-
 enum err pg_refuse(struct str *why, struct str sentence, enum err e)
 {
     *why = sentence.ptr ? sentence : STR("not enough memory to open the store");

@@ -1,5 +1,6 @@
 /* store.c -- store.h's calls: they make a request ready and hand it to the store that was
  * opened. */
+#include "base/address.h"
 #include "base/clock.h"
 #include "store/store_ops.h"
 
@@ -15,13 +16,14 @@ enum err store_open(struct loop *l, struct str url, const struct store_place *pl
                     struct arena *a, struct store **out, struct str *why)
 {
     *why = STR("not enough memory to open the store");
-    return pg_is_url(url) ? pg_open(l, url, place, a, out, why) : sqlite_open(l, url, a, out, why);
+    return address_is_database(url) ? pg_open(l, url, place, a, out, why)
+                                    : sqlite_open(l, url, a, out, why);
 }
 
 enum err store_restore(struct str url, struct str from, bool anyway, struct arena *a,
                        struct store_restored *out, struct str *why)
 {
-    if (!pg_is_url(url)) return sqlite_restore(url, from, anyway, a, out, why);
+    if (!address_is_database(url)) return sqlite_restore(url, from, anyway, a, out, why);
     *why = STR("parley restore puts a file in the place of a file, and this store is a PostgreSQL "
                "database; restore it with pg_restore or psql, while no node runs");
     return ERR_UNSUPPORTED;
@@ -30,7 +32,7 @@ enum err store_restore(struct str url, struct str from, bool anyway, struct aren
 enum err store_backup(struct str url, struct str to, bool anyway, const struct store_watch *watch,
                       struct arena *a, struct store_backed_up *out, struct str *why)
 {
-    if (!pg_is_url(url)) return sqlite_backup(url, to, anyway, watch, a, out, why);
+    if (!address_is_database(url)) return sqlite_backup(url, to, anyway, watch, a, out, why);
     *why = STR("parley backup copies a file, and this store is a PostgreSQL database; back it up "
                "with pg_dump, or by archiving its log");
     return ERR_UNSUPPORTED;
@@ -40,7 +42,7 @@ enum err store_nodes_of(struct str url, struct arena *a, struct store_row **rows
                         struct str *why)
 {
     *why = STR("not enough memory to list the nodes");
-    if (pg_is_url(url)) return pg_nodes_of(url, a, rows, count, why);
+    if (address_is_database(url)) return pg_nodes_of(url, a, rows, count, why);
     *why = STR("this store is a file, which one process works with; nodes share a PostgreSQL "
                "database (docs/cluster.md)");
     return ERR_UNSUPPORTED;

@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 
+#include "base/address.h"
 #include "base/utf8.h"
 #include "store/links.h"
 #include "store/rows.h"
@@ -454,8 +455,8 @@ static enum err open_side(struct str url, bool target, struct arena *a, struct m
                           struct str *why)
 {
     *why = STR("there is not enough memory");
-    return pg_is_url(url) ? pg_move_open(url, target, a, out, why)
-                          : sqlite_move_open(url, target, a, out, why);
+    return address_is_database(url) ? pg_move_open(url, target, a, out, why)
+                                    : sqlite_move_open(url, target, a, out, why);
 }
 
 /* Fewer or more rows are found without reading them all. */
@@ -481,7 +482,7 @@ static enum err look_whether_done(struct move *m, enum err e)
 
     if (m->to) m->to->ops->close(m->to); /* its locks */
     m->to = NULL;
-    if ((pg_is_url(to) || sqlite_move_is_current(to)) &&
+    if ((address_is_database(to) || sqlite_move_is_current(to)) &&
         open_side(to, false, m->arena, &m->to, m->why) == OK && has_as_many(m) &&
         compare(m) == OK) {
         m->out->to = m->to->shown;

@@ -1,4 +1,5 @@
 /* walk.c -- see walk.h; the two stores' own ways are in sqlite_walk.c and pg_walk.c. */
+#include "base/address.h"
 #include "store/sum.h"
 #include "store/walk_int.h"
 
@@ -9,7 +10,7 @@ enum err store_walk(struct str url, struct store_walk *w, struct arena *a, struc
 
     *why = STR("not enough memory to read the store");
     sum_init(); /* no store was opened here, which would have done it */
-    e = pg_is_url(url) ? pg_walk(url, &at, a, why) : sqlite_walk(url, &at, a, why);
+    e = address_is_database(url) ? pg_walk(url, &at, a, why) : sqlite_walk(url, &at, a, why);
     buf_done(&at.names);
     return e;
 }

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
-import { BIN, ROOT, check, parley, same, skip, test } from './lib.mjs';
+import { BIN, ROOT, check, parley, same, skip, test, until } from './lib.mjs';
 import { keys } from './record.mjs';
 
 function file(t, text) {
@@ -180,6 +180,32 @@ test('every command takes the address of its store from the environment or a fil
         const r = await parley([...words, '--store', 'env:NOBODY'], { cwd: t.folder() });
         check(r.code !== 0 && /--store: the environment variable NOBODY is not set/.test(r.err), `${words.join(' ')}: ${r.err}`);
     }
+});
+
+// What is misspelt has its password anywhere; a name that is taken for a file's begins an empty store.
+test('an address that is no store is refused by every command: no password is told, no file is made', async (t) => {
+    const commands = [['check'], ['serve', '--listen', '127.0.0.1:0'], ['audit', 'verify'], ['audit', 'export'], ['show', 't_1'], ['people', 'export', 'local'], ['backup', 'copy.db'], ['restore', 'copy.db'], ['nodes']];
+    const stores = ['host=127.0.0.1 password=SESAME dbname=x', 'postgresql:/u:SESAME@h/d', 'postgres:/u:SESAME@h/d', 'postgresql:u:SESAME@h/d', 'u:SESAME@h/d', 'sqlite:postgresql://u:SESAME@h/d'];
+    const refused = async (words, dir, S, why) => {
+        const r = await parley(words, { cwd: dir, env: { S } });
+        check(r.code > 0 && why.test(r.err) && !/SESAME/.test(r.out + r.err), `${words.join(' ')} of ${S}: ${r.code} ${r.err}${r.out}`);
+        same(fs.readdirSync(dir).filter((name) => name !== 'copy.db' && name !== 'c.json'), [], `${words.join(' ')} of ${S} made something`);
+    };
+    const dir = t.folder();
+    for (const S of stores) for (const words of commands) await refused([...words, '--store', 'env:S'], dir, S, /write postgresql:\/\/USER:PASSWORD@HOST/);
+    for (const S of stores) for (const sides of [['--from', 'env:S', '--to', 'copy.db'], ['--from', 'copy.db', '--to', 'env:S']]) await refused(['move', ...sides], dir, S, /write postgresql:\/\/USER/);
+    fs.writeFileSync(path.join(dir, 'c.json'), JSON.stringify({ store: stores[1] }));
+    await refused(['check', '--config', 'c.json'], dir, '', /write postgresql:\/\/USER/);
+});
+
+test("a token in a server's address is sent there, and told nowhere else", async (t) => {
+    const dir = t.folder(), url = 'http://127.0.0.1:1/mcp?token=SESAME', file = path.join(dir, 'c.json');
+    fs.writeFileSync(file, JSON.stringify({ mcpServers: { crm: { url } } }));
+    const r = await parley(['check', '--config', file], { cwd: dir });
+    check(r.code === 0 && r.out.includes('crm: http://127.0.0.1:1/mcp,') && !/SESAME/.test(r.out + r.err), r.out + r.err);
+    const server = await t.serve({ config: { mcpServers: { crm: { url } } } });
+    await until(() => server.log.some((l) => l.event.startsWith('mcp.')), 'the log tells of it');
+    check(!/SESAME/.test(JSON.stringify(server.log) + (await server.get('/metrics')).text + (await server.get('/v1/tools')).text), 'told');
 });
 
 test('a store that another server has open is told, and exit is 1', async (t) => {
