@@ -441,7 +441,11 @@ static void try_all(struct assembly *k, const struct config *c, struct loop *l,
     struct sign_keys keys = { 0 };
     struct auth     *auth;
     bool             models = assembly_models(k, c, l, e);
+    struct str       store = arena_dup(&k->arena, c->store);
+    const char      *fault = store.ptr ? store_address_fault(store.ptr) : NULL;
     k->trial = true;
+    if (store.ptr) explicit_bzero((char *)(uintptr_t)store.ptr, store.len);
+    if (fault) config_error_add(e, c, NULL, "%s", fault);
     if (config_needs_token(c) && !start_token_good())
         config_error_add(e, c, NULL, START_TOKEN_RULE);
     if (assembly_audit(c, &keys, e)) sign_keys_done(&keys);

@@ -7,6 +7,12 @@
     "this self-contained program has no PostgreSQL inside; install the package, or build it with " \
     "make build, or keep conversations in a file"
 
+const char *pg_address_fault(const char *url)
+{
+    (void)url;
+    return ABSENT;
+}
+
 enum err pg_nodes_of(struct str url, struct arena *a, struct store_row **rows, size_t *count,
                      struct str *why)
 {

@@ -5,7 +5,6 @@
  * address it cannot make sense of, and an unescaped / or @ puts half a password where a host should
  * be; so an address is looked at here first, and refused without quoting it.
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -81,8 +80,23 @@ static const char *option(const PQconninfoOption *list, const char *key)
 
 static bool is_port_list(const char *s)
 {
-    for (; *s; s++)
-        if (!isdigit((unsigned char)*s) && *s != ',') return false;
+    struct str list = str_c(s), port;
+    uint64_t   n;
+
+    while (str_split(&list, ',', &port)) {
+        while (str_starts(port, STR("0"))) port = str_from(port, 1);
+        if (port.len && (!str_to_u64(port, &n) || n < 1 || n > UINT16_MAX)) return false;
+    }
+    return true;
+}
+
+/* Without a = it is the rest of a password that has a ? in it; libpq lets the last one pass. */
+static bool is_query(struct str s)
+{
+    struct str one;
+
+    while (str_split(&s, '&', &one))
+        if (one.len && str_find(one, STR("=")) < 0) return false;
     return true;
 }
 
@@ -95,7 +109,7 @@ static bool is_plain(struct str url)
     for (size_t i = 0; i < rest.len; i++) {
         char c = rest.ptr[i];
         if (!c) return false;
-        if (c == '?') return true;
+        if (c == '?') return is_query(str_from(rest, i + 1));
         if (c == '/') authority = false;
         if (c != '@') continue;
         if (seen || !authority) return false;
@@ -104,7 +118,7 @@ static bool is_plain(struct str url)
     return true;
 }
 
-static enum err check_address(const char *url, struct str *why)
+const char *pg_address_fault(const char *url)
 {
     char             *error = NULL;
     PQconninfoOption *list = PQconninfoParse(url, &error);
@@ -112,7 +126,7 @@ static enum err check_address(const char *url, struct str *why)
 
     PQconninfoFree(list);
     PQfreemem(error);
-    return good ? OK : pg_refuse(why, STR(ADDRESS_WORDS), ERR_SYNTAX);
+    return good ? NULL : ADDRESS_WORDS;
 }
 
 void pg_words(const char *conninfo, const char *message, char *out, size_t size)
@@ -358,13 +372,13 @@ enum err pg_reach(struct pg_place *at, struct str url, struct arena *a, PGconn *
 {
     struct pg_keywords k;
     PGconn            *c;
-    enum err           e;
+    enum err           e = OK;
 
     at->conninfo = mem_alloc(url.len + 1);
     if (!at->conninfo) return pg_refuse(why, STR_NONE, ERR_NOMEM);
     memcpy(at->conninfo, url.ptr, url.len);
-    e = check_address(at->conninfo, why);
-    if (e) return e;
+    const char *fault = pg_address_fault(at->conninfo);
+    if (fault) return pg_refuse(why, str_c(fault), ERR_SYNTAX);
     pg_keywords(at->conninfo, &k);
     c = PQconnectdbParams(k.keys, k.values, 1);
     if (!c) return pg_refuse(why, STR_NONE, ERR_NOMEM);

@@ -12,6 +12,11 @@ void store_init(struct store *s, const struct store_ops *ops, struct loop *l)
     id_letters(s->node + 2, ID_LEN);
 }
 
+const char *store_address_fault(const char *url)
+{
+    return address_is_database(str_c(url)) ? pg_address_fault(url) : NULL;
+}
+
 enum err store_open(struct loop *l, struct str url, const struct store_place *place,
                     struct arena *a, struct store **out, struct str *why)
 {

@@ -522,6 +522,9 @@ struct store_place {
  * used by another process. */
 MUST_CHECK enum err store_open(struct loop *l, struct str url, const struct store_place *place,
                                struct arena *a, struct store **out, struct str *why);
+/* Why no database can be reached by this address, also before one is asked for: a sentence without
+ * a word of it. NULL: nothing is wrong with it, or it is a file's. */
+const char         *store_address_fault(const char *url);
 /* Gives back what is held, waits for what is queued, answers it from inside this call (ERR_CLOSED:
  * what its time did not suffice for), closes; no callbacks come afterwards. False: the disk did not
  * answer within that time. Then nothing was closed or answered, and requests are still being worked

@@ -67,6 +67,7 @@ MUST_CHECK enum err sqlite_open(struct loop *l, struct str url, struct arena *a,
                                 struct str *why);
 MUST_CHECK enum err pg_open(struct loop *l, struct str url, const struct store_place *place,
                             struct arena *a, struct store **out, struct str *why);
+const char         *pg_address_fault(const char *url);
 MUST_CHECK enum err pg_nodes_of(struct str url, struct arena *a, struct store_row **rows,
                                 size_t *count, struct str *why);
 MUST_CHECK enum err sqlite_backup(struct str url, struct str to, bool anyway,
