@@ -551,6 +551,30 @@ TEST(a_child_without_a_sandbox_leaves_nothing_either)
     end();
 }
 
+/* More than a pipe holds: with half of it written, a server's end would be the end of the text. */
+TEST(all_that_a_program_reads_is_there_before_it_begins)
+{
+    struct ran   r = { 0 };
+    struct buf   args;
+    struct tool *t;
+
+    begin();
+    buf_init(&args, 0);
+    buf_str(&args, STR("{\"to\":\""));
+    for (int i = 0; i < 300000; i++) buf_chr(&args, 'x');
+    buf_str(&args, STR("\"}"));
+    buf_chr(&args, 0);
+    t = toolrun_sh(T, "test -f /dev/stdin && n=$(wc -c) && echo \"{\\\"result\\\":$n}\"", "",
+                   20000);
+    ran_start(T, &r, t, buf_view(&args).ptr);
+    toolrun_wait(T, &r.over, 20000);
+    CHECK(r.outcome == TOOL_DONE);
+    CHECK_STR(r.value, "300010");
+    ran_done(&r);
+    buf_done(&args);
+    end();
+}
+
 TEST(a_program_that_is_not_there_is_told_not_waited_for)
 {
     struct free_child f = { .child = { .on_out = heard, .on_err = heard, .on_exit = gone } };

@@ -1,6 +1,6 @@
 /* child.c -- the server's end: packets to the keeper, pipes to the children.
  *
- * One start is three pipe2, one sendmsg and some closes on the loop, about 40
+ * One start is three pipe2 (or two and a memfd), one sendmsg and some closes on the loop, about 40
  * microseconds; all the rest happens in other processes.
  */
 #include "tool/process/child.h"
@@ -13,6 +13,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -485,12 +486,36 @@ static void open_pipe(struct child *c, uv_pipe_t *p, int fd)
     must(uv_pipe_open(p, fd) == 0);
 }
 
-/* fds: in (theirs, ours), out (ours, theirs), err (ours, theirs) */
-static bool open_pipes(int fds[6])
+/* A file without a name that has the text, and never another. -1: there is no room. */
+static int sealed(struct str text)
+{
+    int    fd = memfd_create("input", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    size_t done = 0;
+
+    while (fd >= 0 && done < text.len) {
+        ssize_t n = write(fd, text.ptr + done, text.len - done);
+        if (n >= 0) done += (size_t)n;
+        else if (errno != EINTR) break;
+    }
+    if (fd >= 0 && done == text.len && lseek(fd, 0, SEEK_SET) == 0 &&
+        fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) == 0)
+        return fd;
+    if (fd >= 0) close(fd);
+    return -1;
+}
+
+static bool open_in(int fds[2], struct str input)
+{
+    if (!input.ptr) return pipe2(fds, O_CLOEXEC) == 0;
+    fds[0] = sealed(input);
+    return fds[0] >= 0;
+}
+
+/* fds: in (theirs, ours or -1), out (ours, theirs), err (ours, theirs) */
+static bool open_pipes(int fds[6], struct str input)
 {
     for (int i = 0; i < 6; i++) fds[i] = -1;
-    if (pipe2(fds, O_CLOEXEC) == 0 && pipe2(fds + 2, O_CLOEXEC) == 0 &&
-        pipe2(fds + 4, O_CLOEXEC) == 0)
+    if (open_in(fds, input) && pipe2(fds + 2, O_CLOEXEC) == 0 && pipe2(fds + 4, O_CLOEXEC) == 0)
         return true;
     for (int i = 0; i < 6; i++)
         if (fds[i] >= 0) close(fds[i]);
@@ -503,7 +528,7 @@ enum err child_start(struct children *all, struct child *c, const struct child_s
     enum err e;
 
     if (all->socket < 0) return ERR_BUSY;
-    if (!open_pipes(fds)) return ERR_IO;
+    if (!open_pipes(fds, spec->input)) return ERR_IO;
     c->all = all;
     c->id = ++all->next_id;
     e = send_start(all, c, spec, (int[3]){ fds[0], fds[3], fds[5] });
@@ -511,15 +536,16 @@ enum err child_start(struct children *all, struct child *c, const struct child_s
         close_fds((int[3]){ fds[1], fds[2], fds[4] });
         return e;
     }
-    c->exited = c->closing = c->out_ended = c->err_ended = c->in_closed = false;
+    c->exited = c->closing = c->out_ended = c->err_ended = false;
+    c->in_closed = fds[1] < 0;
     c->status = CHILD_LOST;
     c->over = CHILD_WITHIN;
-    c->open = 4; /* three pipes and the timer */
+    c->open = c->in_closed ? 3 : 4; /* pipes and the timer */
     c->node = (struct list){ NULL, NULL };
     list_add(&all->living, &c->node);
     all->count++;
     loop_timer_init(all->loop, &c->drain, on_drain);
-    open_pipe(c, &c->in, fds[1]);
+    if (!c->in_closed) open_pipe(c, &c->in, fds[1]);
     open_pipe(c, &c->out, fds[2]);
     open_pipe(c, &c->err, fds[4]);
     uv_read_start((uv_stream_t *)&c->out, on_alloc, on_out);

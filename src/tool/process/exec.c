@@ -31,7 +31,7 @@ enum reason { BY_ITSELF, CANCELLED, TIMEOUT, OUTPUT, ERRORS };
 struct exec_job {
     struct child      child;
     struct list       node;  /* in the host's queue */
-    struct buf        input; /* until it is written */
+    struct buf        input; /* until it begins */
     struct tool_job  *job;
     struct exec_tool *tool;
     struct exec_out   out;
@@ -281,6 +281,7 @@ static enum err start_child(struct exec_job *x)
         .sandbox = true,
         .network = t->network,
         .read = t->read,
+        .input = buf_view(&x->input),
         .limits = t->limits,
     };
 
@@ -299,8 +300,6 @@ static void set_off(struct exec_job *x)
 {
     x->phase = RUNNING;
     loop_timer_set(&x->clock, x->job->tool->timeout_ms);
-    child_write(&x->child, buf_view(&x->input));
-    child_close_in(&x->child);
     buf_clear(&x->input);
 }
 
