@@ -103,6 +103,7 @@ test('in a database: what is noted of a conversation while it waits to go, goes 
 });
 
 test('a checkpoint that a full disk cuts off is taken out again, and told when there is room', async (t) => {
+    oneProcess('each writes into a file of its own');
     if (process.getuid() !== 0) skip('needs root for a small file system');
     const dir = t.folder(), disk = path.join(dir, 'disk'), file = path.join(disk, 'c.jws'), { key: signs, pub } = keys(dir);
     fs.mkdirSync(disk);

@@ -74,6 +74,7 @@ test('a configuration that was taken away is no wish for the defaults: what runs
 });
 
 test('a name in the configuration that leads to a pipe is refused, and nobody waits for it', async (t) => {
+    oneProcess('each of them has a file of its own');
     const dir = t.folder(), pipe = path.join(dir, 'pipe');
     spawnSync('mkfifo', [pipe]);
     const server = await t.serve({ dir, config: { hosts: ['here.localhost'] } });

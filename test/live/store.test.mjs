@@ -119,6 +119,7 @@ test('a full disk refuses new work, keeps what there is, and heals when there is
 }, { timeout_ms: 90000 });
 
 test('a limit of the size of files is a full disk: new work is refused, and it heals when the limit is raised', async (t) => {
+    oneProcess('it is about the file of its store');
     const server = await t.serve({ wrap: ['sh', '-c', 'ulimit -S -f 2048; exec "$@"', 'sh'] });          // 1 MiB
     const s = sound(await server.turn('Find articles about CRISPR'));
     const r = await until(async () => { const x = await server.post('/v1/chat/stream', { message: 'x'.repeat(300000), thread_id: s.thread }); return x.status !== 200 && x; }, 'the file to be as large as it may be');
