@@ -78,7 +78,9 @@ struct str address_shown(struct arena *a, struct str address)
     struct str user, shown;
 
     if (scheme < 0 || memchr(address.ptr, '/', (size_t)scheme)) return address;
-    for (end = start; end < address.len; end++)
+    for (size_t i = start; database && i < address.len && address.ptr[i] != '/'; i++)
+        if (address.ptr[i] == '@') at = i + 1; /* for libpq a ? before it is the password's */
+    for (end = at; end < address.len; end++)
         if (address.ptr[end] == '?' || (address.ptr[end] == '#' && !database)) break;
     for (size_t i = start; i < end; i++)
         if (address.ptr[i] == '@') at = i + 1;

@@ -327,6 +327,10 @@ static struct str store_scheme(struct str url)
     return at > 0 && !str_starts(url, STR("sqlite:")) ? str_cut(url, (size_t)at + 3) : STR("");
 }
 
+#define NO_STORE                                                                                   \
+    "there is no store for \"" STR_FMT "\"; write a path such as \"parley.db\", \"sqlite:PATH\", " \
+    "or \"postgresql://USER@HOST/DATABASE\""
+
 /* What stands beside the store's file stands in the working directory when there is none. */
 static void note_store(struct config *c)
 {
@@ -384,12 +388,7 @@ static void read_store(struct config_build *b)
     if (fault) cfg_bad(b, v, "the store's address cannot be used: %s", fault);
     if (b->c->store.len == 0)
         cfg_bad(b, v, "the store is empty; write a path such as \"parley.db\"");
-    if (scheme.len)
-        cfg_bad(b, v,
-                "there is no store for \"" STR_FMT
-                "\"; write a path such as \"parley.db\", \"sqlite:PATH\", or "
-                "\"postgresql://USER@HOST/DATABASE\"",
-                STR_ARG(str_cut(scheme, 40)));
+    if (scheme.len) cfg_bad(b, v, NO_STORE, STR_ARG(str_cut(scheme, 40)));
     note_store(b->c);
 }
 
@@ -562,8 +561,10 @@ enum err config_address(struct config *c, const char *option, const char *word, 
     start(c, e, "parley");
     if (cfg_secret_word(&b, word, option, out)) {
         const char *fault = address_fault(*out);
-        if (!fault) return OK;
-        cfg_bad(&b, NULL, "%s: the address cannot be used: %s", option, fault);
+        struct str  scheme = address_is_database(*out) ? STR("") : store_scheme(*out);
+        if (!fault && !scheme.len) return OK;
+        if (fault) cfg_bad(&b, NULL, "%s: the address cannot be used: %s", option, fault);
+        else cfg_bad(&b, NULL, "%s: " NO_STORE, option, STR_ARG(str_cut(scheme, 40)));
     }
     return finish(&b, c->arena.failed ? ERR_NOMEM : ERR_SYNTAX);
 }

@@ -166,8 +166,8 @@ bool request_contradicts(const struct jv *v, bool yes)
 bool request_has_answer(const struct jv *v)
 {
     for (size_t i = 0; i < sizeof ANSWER_WORDS / sizeof *ANSWER_WORDS; i++)
-        if (jv_get(v, ANSWER_WORDS[i])) return true;
-    return jv_get(v, "response") != NULL;
+        if (given(v, ANSWER_WORDS[i])) return true;
+    return given(v, "response") != NULL;
 }
 
 /* A button's name says yes or no, and so may what stands around it. */

@@ -521,15 +521,24 @@ static void come_in(struct live *l, struct arena *a, struct str type, const stru
     }
 }
 
-/* What is said beside "data" is said of something else, or otherwise. */
-static bool differs(const struct jv *m, const struct jv *data)
+static const struct jv *given(const struct jv *m, const char *name)
+{
+    const struct jv *v = jv_get(m, name);
+    return v && v->type != JSON_NULL ? v : NULL;
+}
+
+/* What stands beside the "data" of an answer is said of something else, or otherwise. */
+static bool differs(struct str type, const struct jv *m, const struct jv *data)
 {
     static const char *const NAMES[] = { "id", "toolCallId" };
+    if (m == data) return false;
+    if (!type_is(type, "approval") && !type_is(type, "tool_result") && !type_is(type, "claim"))
+        return false;
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
-        const struct jv *beside = jv_get(m, NAMES[i]), *within = jv_get(data, NAMES[i]);
+        const struct jv *beside = given(m, NAMES[i]), *within = given(data, NAMES[i]);
         if (beside && within && !str_eq(beside->raw, within->raw)) return true;
     }
-    return request_has_answer(m) || jv_get(m, "result") || jv_get(m, "error");
+    return request_has_answer(m) || given(m, "result") || given(m, "error");
 }
 
 static void on_message(struct ws_peer *p, struct str text, bool binary)
@@ -566,10 +575,11 @@ static void on_message(struct ws_peer *p, struct str text, bool binary)
         /* flat or nested: both are in use, but not both at once */
         const struct jv *data = jv_get(m, "data");
         if (!jv_is(data, JSON_OBJECT)) data = m;
-        if (data != m && differs(m, data)) {
+        struct str type = jv_str_at(m, "type");
+        if (l->knock) come_in(l, &a, type, data);
+        else if (!differs(type, m, data)) dispatch(l, type, data);
+        else if (!too_fast(l, type))
             live_send_error(l, "contradiction", COMMAND_CONTRADICTION, STR_NONE);
-        } else if (l->knock) come_in(l, &a, jv_str_at(m, "type"), data);
-        else dispatch(l, jv_str_at(m, "type"), data);
     }
     arena_done(&a);
 }

@@ -100,22 +100,18 @@ static bool is_query(struct str s)
     return true;
 }
 
-/* A raw @ stands once, and before the first /: else it, or the / before it, is a password's. */
+/* A raw @ stands once, and before the first /: else it, or the / before it, is a password's. Up to
+ * it a ? is one of the password, for libpq too. */
 static bool is_plain(struct str url)
 {
     struct str rest = str_from(url, (size_t)str_find(url, STR("://")) + 3);
-    bool       authority = true, seen = false;
+    ptrdiff_t  at = str_find(rest, STR("@")), slash = str_find(rest, STR("/"));
 
-    for (size_t i = 0; i < rest.len; i++) {
-        char c = rest.ptr[i];
-        if (!c) return false;
-        if (c == '?') return is_query(str_from(rest, i + 1));
-        if (c == '/') authority = false;
-        if (c != '@') continue;
-        if (seen || !authority) return false;
-        seen = true;
-    }
-    return true;
+    if (memchr(url.ptr, 0, url.len)) return false;
+    if (at >= 0 && (slash < 0 || at < slash)) rest = str_from(rest, (size_t)at + 1);
+    ptrdiff_t query = str_find(rest, STR("?"));
+    if (query >= 0 && !is_query(str_from(rest, (size_t)query + 1))) return false;
+    return str_find(query < 0 ? rest : str_cut(rest, (size_t)query), STR("@")) < 0;
 }
 
 const char *pg_address_fault(const char *url)

@@ -197,7 +197,7 @@ test('an address that is no store is refused by every command: no password is to
     fs.writeFileSync(path.join(dir, 'c.json'), JSON.stringify({ store: stores[1] }));
     await refused(['check', '--config', 'c.json'], dir, '', /write postgresql:\/\/USER/);
     // What serve finds wrong with a database's address check finds, too, without a word of it.
-    for (const S of ['postgresql://u:SESAME@h:abc/d', 'postgresql://u:SESAME@h:70000/d', 'postgresql://u:SESAME@h/d?prot=1', 'postgresql://u:SES/AME@h/d', 'postgresql://u:1?SESAME@h/d'])
+    for (const S of ['postgresql://u:SESAME@h:abc/d', 'postgresql://u:SESAME@h:70000/d', 'postgresql://u:SESAME@h/d?prot=1', 'postgresql://u:SES/AME@h/d', 'postgresql://u@h/d?SESAME'])
         for (const words of commands.filter(([word]) => !/^(backup|restore)$/.test(word)))
             await refused([...words, '--store', 'env:S'], dir, S, /the store's address cannot be read; write postgresql:/);
 });

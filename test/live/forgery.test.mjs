@@ -322,6 +322,17 @@ test('/live: an answer that says one thing beside its data and another in it dec
         same((await l.control('error')).code, code, JSON.stringify(frame));
         same([(await server.get(`/v1/approvals/${id}`)).json.status, server.ledger()], ['pending', []]);
     }
+    // What is no answer has an envelope as it likes, and a member that is null says nothing.
+    l.ws.send({ type: 'approval', id: null, confirmed: null, result: null, error: null, data: { id, confirmed: true } });
+    await until(() => server.ledger().length === 1, 'the payment');
+    l.ws.send({ type: 'message', id: 'frame-7', error: null, data: { id: l.thread, text: 'hello' } });
+    await until(async () => (await server.get(`/v1/threads/${l.thread}`)).json.messages.filter((m) => m.role === 'user').length === 2, 'the message');
+});
+
+test('/live: contradictions count as requests like whatever else comes', async (t) => {
+    const server = await t.serve({ config: { limits: { per_principal: { requests_per_minute: 20 } } } }), l = await Live.open(t, server);
+    for (let i = 0; i < 200 && !l.ws.closed; i++) l.ws.send({ type: 'approval', id: 'a', data: { id: 'b', confirmed: true } });
+    await until(() => l.frames.some((f) => f.control?.code === 'rate_limited') || l.ws.closed, 'the limit');
 });
 
 test('/live: forgeries get an error frame, the socket stays, the gate stays', async (t) => {

@@ -206,7 +206,8 @@ export class Judge {
         }
         for (const l of ledger.lines) if (l.kind === 'mcp' && l.args?.ref !== undefined) {
             const those = [...this.calls.values()].filter((c) => c.args?.ref === l.args.ref && canonical(c.args) === canonical(l.args));
-            if (those.length === 1) this.outcome(l, those[0], { who: those[0].owner, thread: those[0].thread, call: those[0].id });
+            // Of a conversation that was removed since, others of the same words may have been there.
+            if (those.length === 1 && calls.has(those[0].id)) this.outcome(l, those[0], { who: those[0].owner, thread: those[0].thread, call: those[0].id });
         }
         for (const c of calls.values()) if (c.outcome === 'done' && !c.client && !c.settled && c.decided?.outcome !== 'replaced' && ['exec', 'http'].includes(KIND[c.tool]) && !ledger.of(c.id).length && !['lie'].includes(c.args?.how))
             this.say('outcome', `${c.tool} is told as done and never happened: ${c.id} (${c.args?.how})`, { who: c.owner, thread: c.thread, call: c.id, key: 'invented' });

@@ -564,6 +564,13 @@ TEST(all_that_a_program_reads_is_there_before_it_begins)
     for (int i = 0; i < 300000; i++) buf_chr(&args, 'x');
     buf_str(&args, STR("\"}"));
     buf_chr(&args, 0);
+    t = toolrun_sh(T, "test -p /dev/stdin && cat > /dev/null && echo '{\"result\":\"pipe\"}'", "",
+                   20000);
+    ran_start(T, &r, t, "{}");
+    toolrun_wait(T, &r.over, 20000);
+    CHECK_STR(r.value, "\"pipe\""); /* where it fits */
+    ran_done(&r);
+    r = (struct ran){ 0 };
     t = toolrun_sh(T, "test -f /dev/stdin && n=$(wc -c) && echo \"{\\\"result\\\":$n}\"", "",
                    20000);
     ran_start(T, &r, t, buf_view(&args).ptr);

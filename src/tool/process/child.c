@@ -29,7 +29,10 @@
 #define RESTART_MS    1000
 #define DRAIN_MS      1000 /* for what is still in the pipes of a dead child */
 #define READ_CHUNK    (64 * 1024)
-#define ROOT_MAX      300 /* the keeper adds to it */
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008u
+#endif
+#define ROOT_MAX 300 /* the keeper adds to it */
 
 struct packet { /* waits for room in the socket */
     struct list node;
@@ -486,10 +489,32 @@ static void open_pipe(struct child *c, uv_pipe_t *p, int fd)
     must(uv_pipe_open(p, fd) == 0);
 }
 
+/* A pipe that has the text and its end, for programs that insist on one. -1: it is too long. */
+static int filled(struct str text)
+{
+    int fds[2];
+
+    if (pipe2(fds, O_CLOEXEC)) return -1;
+    bool fits = fcntl(fds[1], F_GETPIPE_SZ) >= (int64_t)text.len &&
+                write(fds[1], text.ptr, text.len) == (ssize_t)text.len;
+    close(fds[1]);
+    if (fits) return fds[0];
+    close(fds[0]);
+    return -1;
+}
+
+/* Some hosts have files without a name only if nobody can run them; older kernels do not know. */
+static int nameless(void)
+{
+    int fd = memfd_create("input", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+
+    return fd < 0 && errno == EINVAL ? memfd_create("input", MFD_CLOEXEC | MFD_ALLOW_SEALING) : fd;
+}
+
 /* A file without a name that has the text, and never another. -1: there is no room. */
 static int sealed(struct str text)
 {
-    int    fd = memfd_create("input", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    int    fd = nameless();
     size_t done = 0;
 
     while (fd >= 0 && done < text.len) {
@@ -507,7 +532,8 @@ static int sealed(struct str text)
 static bool open_in(int fds[2], struct str input)
 {
     if (!input.ptr) return pipe2(fds, O_CLOEXEC) == 0;
-    fds[0] = sealed(input);
+    fds[0] = filled(input);
+    if (fds[0] < 0) fds[0] = sealed(input);
     return fds[0] >= 0;
 }
 

@@ -41,8 +41,9 @@ struct child_spec {
     bool                  sandbox;      /* false: only looked after, not restricted (MCP servers) */
     bool                  network;
     const char          **read; /* see sandbox.h; NULL: none */
-    /* All that it reads, whole before it begins: whoever dies in between leaves no half of it.
-     * STR_NONE: what child_write brings. */
+    /* All that it reads, whole before it begins: whoever dies in between leaves no half of it. In a
+     * pipe, or, where that has no room, in a file without a name. STR_NONE: what child_write
+     * brings. */
     struct str            input;
     struct sandbox_limits limits;
 };
