@@ -112,17 +112,22 @@ static bool is_twin(struct openai_turn *t, struct thread *at)
 
 /* --- one that this request goes on from, and that is still being answered --- */
 
-static bool is_going(struct openai_turn *t, const struct thread *at)
+static bool is_answered(const struct thread *at)
 {
     const struct fold *f = thread_fold(at);
-    return !is_fork(t) && run_live(f->run) && !run_waiting(f->run) && goes_on(t, f);
+    return run_live(f->run) && !run_waiting(f->run);
+}
+
+static bool is_going(struct openai_turn *t, const struct thread *at)
+{
+    return !is_fork(t) && is_answered(at) && goes_on(t, thread_fold(at));
 }
 
 static void on_rest(struct follower *f)
 {
     struct openai_turn *t = LIST_ITEM(f, struct openai_turn, rest);
     bool                drains = hub_draining(t->ask.app->hub), stuck = thread_stuck(f->thread);
-    if (!drains && !stuck && (thread_away(f->thread) || is_going(t, f->thread))) return;
+    if (!drains && !stuck && (thread_away(f->thread) || is_answered(f->thread))) return;
     thread_unfollow(f);
     if (drains) turn_refuse(t, 503, "restarting", "The server is restarting; try again.", STR_NONE);
     else if (stuck)
