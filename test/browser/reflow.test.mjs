@@ -85,7 +85,11 @@ for (const locale of ['en-GB', 'de-DE'])
     await tab.approve();
     await tab.$('article.assistant[aria-busy="true"] .growing').waitFor();
     await widths.look(tab, 'a running answer');
+    await tab.page.locator('.column[role="log"]').evaluate((e) => (e.parentElement.scrollTop = 0));
     model.release();
+    await tab.$('.jump').waitFor();
+    await widths.look(tab, 'new text below');
+    await tab.$('.jump').click();
     await tab.idle();
     await tab.$('.tool-head').last().click();
     await widths.look(tab, 'an open card');
