@@ -169,7 +169,9 @@ static struct call *add_call(struct fold *f, struct run *r, const struct fact *a
     struct call *c = arena_new(&f->arena, struct call);
     struct jv   *args = NULL;
     if (!c || !grow(&f->calls, f->call_count, &f->call_cap)) return NULL;
-    if (json_parse(&f->arena, p->text, &args, NULL) != OK) args = NULL;
+    enum err e = json_parse(&f->arena, p->text, &args, NULL);
+    if (e == ERR_NOMEM) return NULL; /* once it is loaded there may be room */
+    if (e) args = NULL;
     *c = (struct call){ .id = p->call,
                         .provider_id = p->provider_id,
                         .tool = p->tool,
