@@ -352,7 +352,7 @@ test('what a start refuses the check refuses, and neither leaves a file behind',
         ...['plain', 'pipe', 'loop', '/dev/null'].flatMap((work) => [{ ...exec({}), work }, { mcpServers: { a: { command: 'cat' } }, work }])
             .map((config) => [config, new RegExp(`"work" ${config.work} is no folder; name one`)]),
         [{ ...exec({}), work: 'nowhere/work' }, /the folder \S*nowhere of "work" is not there; make it/],
-        [{ ...exec({}), work: 'plain/work/' }, /the folder \S*plain of "work" is not there; make it/],
+        [{ ...exec({}), work: 'plain/files/' }, /the folder \S*plain of "work" is not there; make it/],
         [paying('pipe'), /"demo.ledger" pipe cannot be used: it is a pipe/],
         [paying('/dev/null'), /"demo.ledger" \/dev\/null cannot be used: it is a device/],
         [paying('loop'), /"demo.ledger" loop cannot be used: too many levels of symbolic links/i],
