@@ -121,7 +121,7 @@ static bool common(struct command *c, const struct jv *v, struct refusal *why)
 
 /* --- actions ---------------------------------------------------------------------------------- */
 
-static const struct jv *given(const struct jv *v, const char *key)
+const struct jv *request_given(const struct jv *v, const char *key)
 {
     const struct jv *m = jv_get(v, key);
     return m && m->type != JSON_NULL ? m : NULL;
@@ -131,9 +131,9 @@ static const struct jv *given(const struct jv *v, const char *key)
  * something else than was meant. */
 static bool read_terms(struct command *c, const struct jv *v, struct refusal *why)
 {
-    if (given(v, "payload")) c->decide.payload = given(v, "payload")->raw;
-    c->decide.grant = given(v, "grant");
-    c->decide.input = given(v, "input");
+    if (request_given(v, "payload")) c->decide.payload = request_given(v, "payload")->raw;
+    c->decide.grant = request_given(v, "grant");
+    c->decide.input = request_given(v, "input");
     return request_text(c, v, "reason", 4096, &c->decide.reason, why) &&
            request_text(c, v, "answer_id", REQUEST_ID_MAX, &c->answer_id, why);
 }
@@ -152,7 +152,7 @@ static const char *const ANSWER_WORDS[] = { "confirmed", "approved", "approve" }
 static bool says_otherwise(const struct jv *v, bool yes)
 {
     for (size_t i = 0; i < sizeof ANSWER_WORDS / sizeof *ANSWER_WORDS; i++) {
-        const struct jv *said = given(v, ANSWER_WORDS[i]);
+        const struct jv *said = request_given(v, ANSWER_WORDS[i]);
         if (said && jv_true(said) != yes) return true;
     }
     return false;
@@ -166,8 +166,8 @@ bool request_contradicts(const struct jv *v, bool yes)
 bool request_has_answer(const struct jv *v)
 {
     for (size_t i = 0; i < sizeof ANSWER_WORDS / sizeof *ANSWER_WORDS; i++)
-        if (given(v, ANSWER_WORDS[i])) return true;
-    return given(v, "response") != NULL;
+        if (request_given(v, ANSWER_WORDS[i])) return true;
+    return request_given(v, "response") != NULL;
 }
 
 /* A button's name says yes or no, and so may what stands around it. */
@@ -256,7 +256,7 @@ static bool chat_thread(struct command *c, const struct jv *v, bool sessions, st
  * a message, whatever else is said. */
 static bool chat_wish(struct command *c, const struct jv *v, struct refusal *why)
 {
-    const struct jv *action = given(v, "action"), *pressed = jv_get(v, "action_metadata");
+    const struct jv *action = request_given(v, "action"), *pressed = jv_get(v, "action_metadata");
     if (str_is(jv_str_at(v, "interaction_type"), "action_executed")) {
         if (action)
             return bad_field(c, why, "action", "and \"action_metadata\" do not go together.");
@@ -335,7 +335,7 @@ bool request_result(struct command *c, const struct jv *v, struct refusal *why)
 {
     const struct jv *result = jv_get(v, "result");
     if (!request_text(c, v, "error", 64 * 1024, &c->result.error, why)) return false;
-    if (c->result.error.ptr ? given(v, "result") != NULL : !result)
+    if (c->result.error.ptr ? request_given(v, "result") != NULL : !result)
         return refuse(why, 422, "bad_field",
                       "Send \"result\" with any JSON value, or \"error\" with a sentence.");
     if (c->result.error.ptr) return true;

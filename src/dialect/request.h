@@ -27,17 +27,19 @@ struct chat_request {
 /* The body of the typed and the tool-calling door: a CMD_MESSAGE, CMD_ACTION or CMD_DECIDE. The
  * words of the documents' own clients are taken too: conversation_id, interaction_type with
  * action_metadata, context.current_page; and, where the door has `sessions`, sessionId. */
-MUST_CHECK bool request_chat(struct command *c, struct str body, bool sessions,
-                             struct chat_request *out, struct refusal *why);
+MUST_CHECK bool  request_chat(struct command *c, struct str body, bool sessions,
+                              struct chat_request *out, struct refusal *why);
 /* /v1/threads/{T}/actions: action and data stand flat. */
-MUST_CHECK bool request_action(struct command *c, struct str body, struct refusal *why);
+MUST_CHECK bool  request_action(struct command *c, struct str body, struct refusal *why);
 /* {"confirmed":true,...}: the accepted spellings of an answer (doors, adk-confirmation 4). `v` is
  * the answer object or an ADK wrapper. */
-MUST_CHECK bool request_answer(struct command *c, const struct jv *v, struct refusal *why);
+MUST_CHECK bool  request_answer(struct command *c, const struct jv *v, struct refusal *why);
+/* A member that is there and not null; NULL: none. */
+const struct jv *request_given(const struct jv *v, const char *name);
 /* Does another of the words for an answer in `v` say otherwise? Such an answer decides nothing. */
-bool            request_contradicts(const struct jv *v, bool yes);
+bool             request_contradicts(const struct jv *v, bool yes);
 /* Is any of them there? */
-bool            request_has_answer(const struct jv *v);
+bool             request_has_answer(const struct jv *v);
 /* What a client that knows yes and no alone says to a tool's own form, in one of the words for an
  * answer that the form itself does not ask for. One that insists on nothing would take a no for
  * what was filled in. */

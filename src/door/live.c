@@ -521,12 +521,6 @@ static void come_in(struct live *l, struct arena *a, struct str type, const stru
     }
 }
 
-static const struct jv *given(const struct jv *m, const char *name)
-{
-    const struct jv *v = jv_get(m, name);
-    return v && v->type != JSON_NULL ? v : NULL;
-}
-
 /* What stands beside the "data" of an answer is said of something else, or otherwise. */
 static bool differs(struct str type, const struct jv *m, const struct jv *data)
 {
@@ -535,10 +529,11 @@ static bool differs(struct str type, const struct jv *m, const struct jv *data)
     if (!type_is(type, "approval") && !type_is(type, "tool_result") && !type_is(type, "claim"))
         return false;
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
-        const struct jv *beside = given(m, NAMES[i]), *within = given(data, NAMES[i]);
+        const struct jv *beside = request_given(m, NAMES[i]),
+                        *within = request_given(data, NAMES[i]);
         if (beside && within && !str_eq(beside->raw, within->raw)) return true;
     }
-    return request_has_answer(m) || given(m, "result") || given(m, "error");
+    return request_has_answer(m) || request_given(m, "result") || request_given(m, "error");
 }
 
 static void on_message(struct ws_peer *p, struct str text, bool binary)
